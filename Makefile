@@ -29,5 +29,6 @@ sizes:     ## print the sizes of files, functions and folders
 	scripts/sizes
 sql:       ## renew docs/sql.md and the golden list of columns
 	scripts/with-postgres scripts/sql-reference --write
-docs:      ## make pages of the library's articles in .build/docs
+docs:      ## make the documentation site in .build/docs
+	rm -rf .build/docs
 	scripts/docs .build/docs

@@ -21,24 +21,37 @@ struct DocumentTests {
       }
     }
 
-    /// The anchors of its headings, as GitHub makes them.
+    /// The anchors of its headings, as GitHub makes them: the second of two equal ones ends in -1.
     var anchors: Set<String> {
-      Set(
+      var counts: [String: Int] = [:]
+      return Set(
         lines.compactMap { line in
           guard let heading = line.wholeMatch(of: /#+ (.*)/)?.1 else { return nil }
-          return String(
+          let anchor = String(
             heading.lowercased().filter { $0.isLetter || $0.isNumber || " -_".contains($0) }
               .map { $0 == " " ? "-" : $0 })
+          defer { counts[anchor, default: 0] += 1 }
+          return counts[anchor].map { "\(anchor)-\($0)" } ?? anchor
         })
     }
 
+    /// Its lines without inline code.
+    private var texts: [String] { lines.map { String($0.replacing(/`[^`]*`/, with: "")) } }
+
     /// The targets of its links that lead to other files or to headings.
     var links: [String] {
-      lines.flatMap { line in
-        let line = line.replacing(/`[^`]*`/, with: "")
-        return line.matches(of: /\]\(([^)\s]+)\)/).map { String($0.1) }
-          + line.matches(of: /^\[[^\]]+\]: (\S+)/).map { String($0.1) }
+      texts.flatMap { text in
+        text.matches(of: /\]\(([^)\s]+)\)/).map { String($0.1) }
+          + text.matches(of: /^\[[^\]]+\]: (\S+)/).map { String($0.1) }
+          + text.matches(of: /(?:href|src|srcset)="([^"]+)"/).map { String($0.1) }
       }.filter { !$0.contains(":") }
+    }
+
+    /// The names that links such as `[text][name]` use and no line defines.
+    var undefinedNames: Set<String> {
+      let used = texts.flatMap { $0.matches(of: /\]\[([^\]]+)\]/).map { String($0.1) } }
+      let defined = texts.flatMap { $0.matches(of: /^\[([^\]]+)\]:/).map { String($0.1) } }
+      return Set(used).subtracting(defined)
     }
   }
 
@@ -55,6 +68,7 @@ struct DocumentTests {
     let pages = try Self.pages()
     var count = 0
     for page in pages {
+      #expect(page.undefinedNames == [], "\(page.path)")
       for link in page.links {
         count += 1
         let parts = link.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
@@ -86,5 +100,18 @@ struct DocumentTests {
     for page in pages where page.path.hasPrefix("docs/") {
       #expect(named.contains(String(page.path.dropFirst("docs/".count))), "\(page.path)")
     }
+  }
+
+  /// `scripts/docs` builds the site, and ends at a page that its navigation leaves out.
+  @Test func `the navigation of the site names every page of docs`() throws {
+    let file = repositoryRoot.appending(path: "scripts/parts/docs/mkdocs.yml")
+    let named = try String(contentsOf: file, encoding: .utf8).matches(
+      of: /(?m)^ +- [^:\n]+: (\S+\.md)$/
+    ).map { String($0.1) }
+    let pages = try Self.pages().map(\.path)
+    let expected =
+      pages.filter { $0.hasPrefix("docs/") }.map { String($0.dropFirst("docs/".count)) }
+      + pages.filter { !$0.hasPrefix("docs/") }.map { $0 == "README.md" ? "index.md" : $0 }
+    #expect(named.sorted() == expected.sorted())
   }
 }
