@@ -84,7 +84,7 @@ package enum Migrator {
       version: edition.version)
   }
 
-  /// The version of the database, if this program can bring it to `edition`.
+  /// The version of the database, if this program can upgrade it to `edition`.
   private static func present(_ connection: Connection, for edition: Edition) async throws -> Int? {
     let (first, last) = (edition.migrations.first?.version ?? 0, edition.version)
     let present = try await version(connection)
