@@ -10,6 +10,8 @@ package struct JobReport: Sendable {
   private let worker: WorkerRow?
   /// What keeps it from being started.
   private let obstacle: Obstacle?
+  /// The last command of an operator that changed it.
+  private let command: OperationRow?
 
   private static let inPart = """
     A worker that mounts the directory of the part file continues the download. After five minutes any other worker starts it again.
@@ -17,12 +19,14 @@ package struct JobReport: Sendable {
 
   /// A report as given.
   package init(
-    _ job: JobRow, attempts: [AttemptRow], worker: WorkerRow? = nil, obstacle: Obstacle? = nil
+    _ job: JobRow, attempts: [AttemptRow], worker: WorkerRow? = nil, obstacle: Obstacle? = nil,
+    command: OperationRow? = nil
   ) {
     self.job = job
     self.attempts = attempts
     self.worker = worker
     self.obstacle = obstacle
+    self.command = command
   }
 
   /// Reads all of it; nil for a job that retention dropped since it was looked for.
@@ -32,21 +36,24 @@ package struct JobReport: Sendable {
     selector.ids = [id]
     guard let job = try await queue.jobs(selector, limit: 1).first else { return nil }
     let attempts = try await queue.attempts(of: id)
+    let command = try await queue.lastOperation(on: job)
     if let holder = job.worker {
-      return JobReport(job, attempts: attempts, worker: try await queue.worker(holder))
+      return JobReport(
+        job, attempts: attempts, worker: try await queue.worker(holder), command: command)
     }
     // That it is paused, or waits for the time of its first attempt, is said already.
     let isRetried = job.state == .scheduled && job.lastError != nil
     guard job.state == .queued || job.state == .interrupted || isRetried else {
-      return JobReport(job, attempts: attempts)
+      return JobReport(job, attempts: attempts, command: command)
     }
     if isRetried {
       let found = try await queue.causes(of: selector, counts: [(.scheduled, 1)]).causes
       return JobReport(
-        job, attempts: attempts, obstacle: found.causes.first(where: AskedJobs.isTold))
+        job, attempts: attempts, obstacle: found.causes.first(where: AskedJobs.isTold),
+        command: command)
     }
     let obstacle = try await queue.obstacle(to: AwaitedJobs(batches: [], others: [id]))
-    return JobReport(job, attempts: attempts, obstacle: obstacle)
+    return JobReport(job, attempts: attempts, obstacle: obstacle, command: command)
   }
 
   private var listing: Listing<JobRow> {
@@ -78,7 +85,13 @@ package struct JobReport: Sendable {
         .number(attempts.isEmpty ? nil : attempts.count(where: \.isCounted))
       },
       text: { [attempts] row in Self.tries(attempts, row) })
-    return Listing(JobRow.columns + JobRow.moreColumns + [machine, process, tries, waits, advice])
+    let last = JobRow.Column(
+      "LAST COMMAND", key: "last_command", value: { [command] _ in .number(command?.id) },
+      text: { [command] _ in
+        command.map { "\($0.action), by \($0.login). See: haul history \($0.id)" } ?? ""
+      })
+    return Listing(
+      JobRow.columns + JobRow.moreColumns + [machine, process, tries, last, waits, advice])
   }
 
   /// `3 of 5 counted, 6 not counted`

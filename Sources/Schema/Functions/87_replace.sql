@@ -17,6 +17,8 @@ DECLARE
   v_skipped bigint;
   v_waiting bigint;
   v_moved jsonb;
+  v_target text := concat_ws(', ', 'batch ' || p_batch, 'queue ' || p_queue);
+  v_action text := CASE WHEN p_unfinished THEN 'replace-url' ELSE 'submit, replace' END;
 BEGIN
   PERFORM haul.require_options(p_options, p_submission, v_last);
   UPDATE haul.staging s SET
@@ -56,11 +58,20 @@ BEGIN
     AND NOT s.owner = ANY (coalesce(v_free.free, '{}'));
   GET DIAGNOSTICS v_waiting = ROW_COUNT;
   -- detach() has locked the rows, so no other session moves these jobs meanwhile.
-  SELECT coalesce(jsonb_agg(jsonb_build_object('batch', b.name, 'jobs', m.jobs) ORDER BY b.id), '[]') INTO v_moved
+  SELECT coalesce(jsonb_agg(jsonb_build_object('batch', b.name, 'jobs', cardinality(m.jobs)) ORDER BY b.id), '[]')
+  INTO v_moved
   FROM (
-    SELECT j.batch, count(*) AS jobs FROM haul.job j
+    SELECT j.batch, array_agg(j.id) AS jobs FROM haul.job j
     WHERE j.id = ANY (v_free.free) AND j.batch IS DISTINCT FROM v_step.batch GROUP BY j.batch) m
-  JOIN haul.batch b ON b.id = m.batch;
+  JOIN haul.batch b ON b.id = m.batch
+  -- So that the other batch has a line of its own.
+  CROSS JOIN LATERAL haul.note_operation(v_action, format('%s, from batch %s', v_target, b.name), cardinality(m.jobs),
+    m.jobs);
+  PERFORM haul.note_operation(v_action, v_target, cardinality(k.jobs), k.jobs)
+  FROM (
+    SELECT array_agg(j.id) AS jobs FROM haul.job j
+    WHERE j.id = ANY (v_free.free) AND (j.batch IS NULL OR j.batch = v_step.batch)) k
+  WHERE k.jobs IS NOT NULL;
   -- If several lines match one job, the first counts and the others are skipped.
   v_skipped := v_skipped - coalesce(cardinality(v_free.free), 0) + haul.take_over_lines(p_submission, v_queue.id,
     v_step.batch, p_priority,
@@ -68,8 +79,6 @@ BEGIN
     coalesce(v_free.free, '{}'), coalesce(v_free.completed, '{}'));
   PERFORM pg_notify('haul', 'queues:all');
   PERFORM haul.renew_submission(p_submission);
-  PERFORM haul.note_operation('replace', concat_ws(', ', 'batch ' || p_batch, 'queue ' || p_queue),
-    coalesce(cardinality(v_free.free), 0));
   RETURN jsonb_build_object('replaced', coalesce(cardinality(v_free.free), 0), 'skipped', v_skipped, 'waiting',
     v_waiting,
     'moved', v_moved, 'first', (SELECT min(f.job) FROM unnest(v_free.free) AS f(job)),

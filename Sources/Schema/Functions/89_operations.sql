@@ -19,7 +19,8 @@ COMMENT ON FUNCTION haul.selector_text(jsonb) IS
 -- A command with several steps is one row: the newest row of the same session, if its last step was less than p_within
 -- ago. A row that another session has locked is skipped, so that operators never wait for each other.
 CREATE OR REPLACE FUNCTION haul.note_operation(
-  p_action text, p_target text, p_jobs bigint DEFAULT NULL, p_within interval DEFAULT '10 seconds') RETURNS void
+  p_action text, p_target text, p_jobs bigint DEFAULT NULL, p_first bigint[] DEFAULT NULL,
+  p_within interval DEFAULT '10 seconds') RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
   v_target text := left(p_target, 500);
@@ -28,7 +29,9 @@ BEGIN
   IF p_jobs = 0 THEN
     RETURN;
   END IF;
-  UPDATE haul.operation o SET jobs = o.jobs + p_jobs, ended_at = clock_timestamp() WHERE o.id = (
+  UPDATE haul.operation o SET jobs = o.jobs + p_jobs, ended_at = clock_timestamp(),
+    first_jobs = (o.first_jobs || coalesce(p_first, '{}'))[:100]
+  WHERE o.id = (
     SELECT k.id FROM haul.operation k
     WHERE k.id > (SELECT max(m.id) FROM haul.operation m) - 100 AND k.pid = pg_backend_pid() AND k.login = session_user
       AND k.action = p_action AND k.target = v_target AND k.jobs IS NOT NULL
@@ -37,13 +40,15 @@ BEGIN
   IF FOUND THEN
     RETURN;
   END IF;
-  INSERT INTO haul.operation (at, ended_at, login, pid, action, target, jobs)
-  VALUES (clock_timestamp(), clock_timestamp(), session_user, pg_backend_pid(), p_action, v_target, p_jobs)
+  INSERT INTO haul.operation (at, ended_at, login, pid, action, target, jobs, first_jobs)
+  VALUES (clock_timestamp(), clock_timestamp(), session_user, pg_backend_pid(), p_action, v_target, p_jobs,
+    coalesce(p_first[:100], '{}'))
   RETURNING id INTO v_id;
   DELETE FROM haul.operation o WHERE o.id IN (
     SELECT k.id FROM haul.operation k WHERE k.id <= v_id - 10000 ORDER BY k.id LIMIT 100 FOR UPDATE SKIP LOCKED);
 END
 $$;
-COMMENT ON FUNCTION haul.note_operation(text, text, bigint, interval) IS
-  'Records an operator''s command for haul.operations: the action, its target, and the number of changed jobs (NULL = '
-  'not a command on jobs; 0 is not recorded). Keeps the newest 10,000.';
+COMMENT ON FUNCTION haul.note_operation(text, text, bigint, bigint[], interval) IS
+  'Records an operator''s command for haul.operations: the action, its target, the number of changed jobs (NULL = not '
+  'a command on jobs; 0 is not recorded) and the ids of these jobs, of which it keeps 100. Keeps the newest 10,000 '
+  'commands.';

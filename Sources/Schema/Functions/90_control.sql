@@ -193,10 +193,11 @@ BEGIN
       p_sweep) s;
   ELSE
     v_jobs := haul.live_jobs(p_selector, p_what, p_limit);
-    changed := cardinality(CASE p_what WHEN 'cancel' THEN haul.cancel_jobs(v_jobs) ELSE haul.hold_jobs(v_jobs) END);
+    v_jobs := CASE p_what WHEN 'cancel' THEN haul.cancel_jobs(v_jobs) ELSE haul.hold_jobs(v_jobs) END;
+    changed := cardinality(v_jobs);
     more := changed > 0 OR haul.live_jobs(p_selector, p_what, 1) <> '{}';
   END IF;
-  PERFORM haul.note_operation(p_what, haul.selector_text(p_selector), changed);
+  PERFORM haul.note_operation(p_what, haul.selector_text(p_selector), changed, v_jobs);
 END
 $$;
 COMMENT ON FUNCTION haul.take_out(text, jsonb, integer, bigint) IS
@@ -243,7 +244,7 @@ CREATE OR REPLACE FUNCTION haul.resume(
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
 DECLARE
   v_ids bigint[] := haul.ids(p_selector);
-  v_back integer;
+  v_back bigint[];
   v_moved jsonb;
 BEGIN
   PERFORM haul.require_read_committed();
@@ -271,7 +272,8 @@ BEGIN
     FROM moved m WHERE m.run_at IS NULL OR m.run_at <= clock_timestamp()
     RETURNING *
   )
-  SELECT jsonb_build_object('count', (SELECT count(*) FROM moved), 'ready', coalesce(jsonb_agg(to_jsonb(n)), '[]'))
+  SELECT jsonb_build_object('jobs', (SELECT coalesce(jsonb_agg(w.job), '[]') FROM moved w),
+    'ready', coalesce(jsonb_agg(to_jsonb(n)), '[]'))
   INTO v_moved FROM now n;
   PERFORM haul.arm(array_agg(m.host), array_agg(m.queue), array_agg(m.instance), array_agg(m.priority),
     array_agg(m.job))
@@ -279,9 +281,10 @@ BEGIN
     job bigint);
   PERFORM pg_notify('haul', 'queues:' || (SELECT string_agg(DISTINCT m.queue::text, ',')
     FROM jsonb_to_recordset(v_moved -> 'ready') AS m(queue integer))) WHERE v_moved -> 'ready' <> '[]';
-  changed := v_back + (v_moved ->> 'count')::integer;
+  v_back := v_back || ARRAY(SELECT m.job::bigint FROM jsonb_array_elements_text(v_moved -> 'jobs') AS m(job));
+  changed := cardinality(v_back);
   more := changed > 0;
-  PERFORM haul.note_operation('resume', haul.selector_text(p_selector), changed);
+  PERFORM haul.note_operation('resume', haul.selector_text(p_selector), changed, v_back);
 END
 $$;
 COMMENT ON FUNCTION haul.resume(jsonb, integer, bigint) IS
@@ -303,7 +306,8 @@ BEGIN
   changed := cardinality(v_jobs);
   more := changed > 0;
   PERFORM haul.move_to_priority(v_jobs, p_priority) WHERE changed > 0;
-  PERFORM haul.note_operation('prioritize', format('%s, to %s', haul.selector_text(p_selector), p_priority), changed);
+  PERFORM haul.note_operation('prioritize', format('%s, to %s', haul.selector_text(p_selector), p_priority), changed,
+    v_jobs);
 END
 $$;
 COMMENT ON FUNCTION haul.prioritize(jsonb, smallint, integer) IS

@@ -1,22 +1,24 @@
 CREATE OR REPLACE FUNCTION haul.take_back_command(
-  p_selector jsonb, p_command text, p_state text, p_limit integer) RETURNS integer
+  p_selector jsonb, p_command text, p_state text, p_limit integer) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
   v_ids bigint[] := haul.ids(p_selector);
-  v_back integer;
+  v_back bigint[];
 BEGIN
-  UPDATE haul.lease l SET command = NULL WHERE l.job IN (
-    SELECT k.job FROM haul.lease k
-    WHERE k.command = p_command AND (v_ids IS NULL OR k.job = ANY (v_ids))
-      AND haul.matches(p_selector, k.job, p_state, NULL)
-    ORDER BY k.job LIMIT p_limit FOR NO KEY UPDATE);
-  GET DIAGNOSTICS v_back = ROW_COUNT;
+  WITH back AS (
+    UPDATE haul.lease l SET command = NULL WHERE l.job IN (
+      SELECT k.job FROM haul.lease k
+      WHERE k.command = p_command AND (v_ids IS NULL OR k.job = ANY (v_ids))
+        AND haul.matches(p_selector, k.job, p_state, NULL)
+      ORDER BY k.job LIMIT p_limit FOR NO KEY UPDATE)
+    RETURNING l.job)
+  SELECT coalesce(array_agg(b.job), '{}') INTO v_back FROM back b;
   RETURN v_back;
 END
 $$;
 COMMENT ON FUNCTION haul.take_back_command(jsonb, text, text, integer) IS
   'Withdraws a command that workers have not carried out, for up to p_limit running jobs of a selector. The selector '
-  'sees these jobs in the state p_state. Returns the number of jobs. Locks leases in job order.';
+  'sees these jobs in the state p_state. Returns these jobs. Locks leases in job order.';
 
 CREATE OR REPLACE FUNCTION haul.redo(p_jobs bigint[]) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
@@ -31,7 +33,8 @@ BEGIN
   PERFORM haul.arm_jobs(v_jobs);
   PERFORM pg_notify('haul', 'queues:all');
   -- Called for one file after another, which may take hours.
-  PERFORM haul.note_operation('verify --requeue', 'files that are not as recorded', cardinality(v_jobs), '1 day');
+  PERFORM haul.note_operation('verify --requeue', 'files that are not as recorded', cardinality(v_jobs), v_jobs,
+    '1 day');
   RETURN cardinality(v_jobs);
 END
 $$;
@@ -49,7 +52,7 @@ DECLARE
   v_jobs bigint[];
   v_late bigint[];
   v_due integer;
-  v_back integer;
+  v_back bigint[];
 BEGIN
   since := coalesce(p_since, clock_timestamp());
   PERFORM haul.require_read_committed();
@@ -87,9 +90,9 @@ BEGIN
   GET DIAGNOSTICS v_due = ROW_COUNT;
   PERFORM haul.arm_jobs(v_jobs);
   PERFORM pg_notify('haul', 'queues:all');
-  changed := cardinality(v_jobs) + v_due + v_back;
-  more := cardinality(v_ended) = p_limit OR v_back = p_limit;
-  PERFORM haul.note_operation('retry', haul.selector_text(p_selector), changed);
+  changed := cardinality(v_jobs) + v_due + cardinality(v_back);
+  more := cardinality(v_ended) = p_limit OR cardinality(v_back) = p_limit;
+  PERFORM haul.note_operation('retry', haul.selector_text(p_selector), changed, v_jobs || v_late || v_back);
 END
 $$;
 COMMENT ON FUNCTION haul.retry(jsonb, integer, bigint, text, timestamptz) IS

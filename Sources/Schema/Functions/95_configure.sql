@@ -82,10 +82,14 @@ BEGIN
       SELECT l.job FROM haul.lease l WHERE l.queue = v_queue.id AND NOT l.limited ORDER BY l.job FOR NO KEY UPDATE);
   END IF;
   PERFORM pg_notify('haul', 'queues:' || v_queue.id);
+  PERFORM haul.note_operation(CASE p_settings WHEN '{"paused": true}' THEN 'queue pause'
+      WHEN '{"paused": false}' THEN 'queue resume' END, 'queue ' || p_name)
+  WHERE p_settings IN ('{"paused": true}', '{"paused": false}');
   PERFORM haul.note_operation('queue set', format('queue %s: %s', p_name, coalesce(nullif(concat_ws(', ',
     CASE WHEN p_settings - 'defaults' <> '{}' THEN (p_settings - 'defaults')::text END,
     'defaults ' || (SELECT string_agg(k, ' ') FROM jsonb_object_keys(p_settings -> 'defaults') AS k)), ''),
-    'no change')));
+    'no change')))
+  WHERE p_settings NOT IN ('{"paused": true}', '{"paused": false}');
 END
 $$;
 COMMENT ON FUNCTION haul.set_queue(text, jsonb) IS

@@ -93,7 +93,7 @@ COMMENT ON COLUMN haul.handoffs.bytes_refetched IS
   'Bytes that were downloaded twice, as far as the earlier worker reported them.';
 
 CREATE OR REPLACE VIEW haul.operations AS
-SELECT o.id, o.at, o.ended_at, o.login, o.action, o.target, o.jobs FROM haul.operation o;
+SELECT o.id, o.at, o.ended_at, o.login, o.action, o.target, o.jobs, o.first_jobs FROM haul.operation o;
 COMMENT ON VIEW haul.operations IS
   'Commands of operators that changed jobs, queues, hosts or workers. The newest 10,000 are kept. Commands that '
   'changed no jobs are left out.';
@@ -104,3 +104,5 @@ COMMENT ON COLUMN haul.operations.login IS 'The PostgreSQL login that gave the c
 COMMENT ON COLUMN haul.operations.action IS 'The command: pause, cancel, retry, drain, host block and so on.';
 COMMENT ON COLUMN haul.operations.target IS 'The jobs, queue, host or worker that the command was applied to.';
 COMMENT ON COLUMN haul.operations.jobs IS 'Number of jobs it changed; NULL = not a command on jobs.';
+COMMENT ON COLUMN haul.operations.first_jobs IS
+  'Ids of up to 100 jobs that it changed; empty for a whole batch, because target names it.';

@@ -1,4 +1,5 @@
 import Arguments
+import HaulSystem
 import JobQueue
 import Reports
 import Terminal
@@ -8,23 +9,50 @@ struct HistoryCommand: HaulCommand {
   static let abstract = "List the commands that changed jobs, queues, hosts or workers."
   static let discussion = """
     The newest commands come first. Each line shows the PostgreSQL login, the target and how many jobs \
-    changed. Haul keeps the newest 10,000 commands. It leaves out commands on jobs that changed no job. \
-    Submissions are listed as batches: see 'haul batches'.
+    changed. Give the ID of a command to see which jobs it changed. Haul keeps the newest 10,000 commands. It \
+    leaves out commands on jobs that changed no job. It lists a submission only if it changed jobs that \
+    existed. New jobs are in 'haul jobs' and 'haul batches'.
     """
   static let examples = [
     Example("haul history", "Lists the latest commands."),
+    Example("haul history 5", "Shows which jobs command 5 changed."),
     Example("haul history --limit 1000 --json", "Prints more commands as JSON."),
   ]
   static let options: [Option<Self>] = group(\.limit) + group(\.output) + group(\.database)
+  static let operands: [Operand<Self>] = [
+    .repeated("id", \.ids, isRequired: false, "The ID of a command, as 'haul history' shows it.")
+  ]
 
+  var ids: [Int64] = []
   var limit = LimitOptions()
   var output = OutputOptions()
   var database = DatabaseOptions()
 
   func perform() async throws {
+    if !ids.isEmpty { return try await show() }
     let rows = try await database.withQueue { try await $0.operations(limit: limit.asked) }
     try output.print(
       rows, upTo: limit, label: "haul history", OperationRow.columns, json: OperationRow.moreColumns
     )
+  }
+
+  /// Prints each command that was asked for.
+  private func show() async throws {
+    let rows = try await database.withQueue { [ids] queue in
+      var rows: [OperationRow] = []
+      for id in ids {
+        guard let row = try await queue.operation(id) else {
+          throw ExitError(.badInput, "there is no command \(id) in the history.")
+        }
+        rows.append(row)
+      }
+      return rows
+    }
+    let listing = Listing(OperationRow.columns + OperationRow.moreColumns)
+    for row in rows {
+      try StandardStream.output.write(
+        output.isJSON
+          ? OutputOptions.json(listing.members(row)) : listing.facts(row, on: OutputOptions.screen))
+    }
   }
 }

@@ -49,13 +49,85 @@ struct OperationTests {
           "cancel: batch films, state paused: 2", "retry: batch films, state cancelled: 2",
           "verify --requeue: files that are not as recorded: 1",
           "drain: worker \(worker.caller.worker): -", "rescue: worker \(worker.caller.worker): -",
-          "queue set: queue \(Pool.name): {\"paused\": true}: -",
+          "queue pause: queue \(Pool.name): -",
           "host set: host *.test, cap 2, interval 0.5 s: -", "host unset: host *.test: -",
           "host block: host a.test for 00:01:00: -", "host unblock: host a.test: -",
           "queue create: queue other, store \(Pool.name): -", "queue delete: queue other: -",
         ])
       let login: String = try await pool.value("SELECT session_user::text")
       #expect(try await pool.jobs.operations(limit: 100).allSatisfy { $0.login == login })
+    }
+  }
+
+  @Test func `a command keeps the ids of the first jobs that it changed`() async throws {
+    try await Pool.open { pool in
+      let jobs = try await pool.submit(150)
+      func first(_ action: String) async throws -> [Int64]? {
+        try await pool.jobs.operations(limit: 9).first { $0.action == action }?.firstJobs.sorted()
+      }
+      var some = JobSelector()
+      some.queue = Pool.name
+      for _ in 0..<3 {
+        _ = try await pool.execute(
+          "SELECT haul.pause('{\"queue\": \"\(Pool.name)\"}', p_limit => 60)")
+      }
+      #expect(try await first("pause")?.count == 100)
+      some.ids = [jobs[1], jobs[4]]
+      _ = try await pool.jobs.control(.resume, some)
+      #expect(try await first("resume") == [jobs[1], jobs[4]])
+      _ = try await pool.jobs.prioritize(some, to: 2)
+      #expect(try await first("prioritize") == [jobs[1], jobs[4]])
+      let cancelled = try #require(try await pool.jobs.operation(1))
+      #expect(cancelled.action == "pause" && cancelled.jobs == 150)
+      #expect(try await pool.jobs.operation(99) == nil)
+    }
+  }
+
+  /// Running jobs that are told to pause, and are told to go on before they do.
+  @Test func `jobs whose pause is withdrawn are among those of the command`() async throws {
+    try await Pool.open { pool in
+      let job = try await pool.submit(1)[0]
+      try await pool.worker().claim(1)
+      var one = JobSelector()
+      one.ids = [job]
+      for action in [JobAction.pause, .resume, .cancel, .retry] {
+        #expect(try await pool.jobs.control(action, one) == 1)
+      }
+      let rows = try await pool.jobs.operations(limit: 9)
+      #expect(rows.map(\.firstJobs) == [[job], [job], [job], [job]])
+    }
+  }
+
+  @Test func `submissions that change jobs are listed, and the batch that jobs have left`()
+    async throws
+  {
+    try await Pool.open { pool in
+      let jobs = try await pool.submit(2, batch: "films")
+      var one = JobSelector()
+      one.ids = [jobs[0]]
+      _ = try await pool.jobs.control(.cancel, one)
+      let lines = try await pool.jobs.jobs(JobSelector(), limit: 9).map {
+        Pool.line(Int($0.job), $0.url, $0.path)
+      }
+      for duplicate in [Submission.OnDuplicate.skip, .refresh, .replace] {
+        var submission = Submission(
+          queue: Pool.name, batch: "mine", priority: 5, options: JobOptions())
+        submission.onDuplicate = duplicate
+        _ = try await pool.jobs.submit(submission, lines)
+      }
+      let place = "batch mine, queue \(Pool.name)"
+      #expect(
+        Array(try await listed(pool).dropFirst()) == [
+          "submit, queue again: \(place): 1",
+          "submit, replace: \(place), from batch films: 2",
+        ])
+      // The whole batch was changed, and its name is enough.
+      var batch = JobSelector()
+      batch.batch = "mine"
+      _ = try await pool.jobs.control(.pause, batch)
+      let row = try #require(try await pool.jobs.jobs(one, limit: 1).first)
+      let last = try await pool.jobs.lastOperation(on: row)
+      #expect(last?.action == "pause" && last?.firstJobs == [])
     }
   }
 
