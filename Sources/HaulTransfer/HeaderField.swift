@@ -2,16 +2,16 @@
 public struct HeaderField: Sendable, Hashable {
   /// The name as sent; compare without regard to case.
   public var name: String
-  /// Without leading or trailing white space.
+  /// The value without leading or trailing white space.
   public var value: String
 
-  /// A field; `value` is trimmed by the caller.
+  /// Creates a field. The caller trims `value`.
   public init(_ name: String, _ value: String) {
     self.name = name
     self.value = value
   }
 
-  /// Whether `name` is the field's, without regard to case. (RFC 9110 §5.1)
+  /// Returns whether the field has this name, without regard to case (RFC 9110 §5.1).
   public func isNamed(_ name: String) -> Bool {
     self.name.utf8.count == name.utf8.count
       && self.name.utf8.elementsEqual(name.utf8) { $0.inLowerCase == $1.inLowerCase }

@@ -2,10 +2,10 @@ internal import Glibc
 
 /// An IPv4 or IPv6 address.
 public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
-  /// 4 or 16 bytes, most significant first.
+  /// The 4 or 16 bytes of the address, most significant byte first.
   public let bytes: [UInt8]
 
-  /// An address of 4 or 16 bytes; nil for another number of them.
+  /// Creates an address from 4 or 16 bytes; nil for any other number of bytes.
   public init?(bytes: [UInt8]) {
     guard bytes.count == 4 || bytes.count == 16 else { return nil }
     self.bytes = bytes
@@ -22,10 +22,10 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
     self.bytes = bytes
   }
 
-  /// The address in a `sockaddr` of `length` bytes; nil if its family is not IPv4 or IPv6.
+  /// Reads the address from a `sockaddr` of `length` bytes; nil if its family is not IPv4 or IPv6.
   init?(socketAddress: UnsafeRawPointer, length: Int) {
     guard length >= MemoryLayout<sockaddr>.size else { return nil }
-    // The family is what every sockaddr begins with on Linux.
+    // On Linux, every sockaddr begins with its family.
     switch Int32(unsafe socketAddress.loadUnaligned(as: sa_family_t.self)) {
     case AF_INET:
       guard length >= MemoryLayout<sockaddr_in>.size else { return nil }
@@ -40,8 +40,8 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// The IPv4 address that an IPv6 address stands for: mapped and compatible (RFC 4291 §2.5.5), NAT64
-  /// (RFC 6052 §2.1), 6to4 (RFC 3056 §2); nil for every other.
+  /// The IPv4 address that an IPv6 address contains; nil if it contains none. Known forms: mapped and compatible (RFC
+  /// 4291 §2.5.5), NAT64 (RFC 6052 §2.1), 6to4 (RFC 3056 §2).
   var inner: IPAddress? {
     guard bytes.count == 16 else { return nil }
     let zeros = bytes.prefix { $0 == 0 }.count
@@ -65,9 +65,9 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
 
 /// A block of addresses: `10.0.0.0/8`, `::1/128`, or a single address.
 public struct CIDR: Sendable, Hashable, CustomStringConvertible {
-  /// The address as written; bits behind the prefix do not count.
+  /// The address as written. Bits after the prefix do not count.
   public let address: IPAddress
-  /// Bits that must be equal.
+  /// The number of leading bits that an address in the block must share.
   public let prefix: Int
 
   /// Reads `10.0.0.0/8`, `fd00::/8` or `127.0.0.1`; nil for anything else.
@@ -86,13 +86,13 @@ public struct CIDR: Sendable, Hashable, CustomStringConvertible {
     self.prefix = prefix
   }
 
-  /// One address.
+  /// Creates a block that holds one address.
   init(_ address: IPAddress) {
     self.address = address
     prefix = address.bytes.count * 8
   }
 
-  /// Whether `other` is of the same family and lies in the block.
+  /// Returns whether `other` is of the same family as the block and lies in it.
   public func contains(_ other: IPAddress) -> Bool {
     guard other.bytes.count == address.bytes.count else { return false }
     let whole = prefix / 8
@@ -101,6 +101,6 @@ public struct CIDR: Sendable, Hashable, CustomStringConvertible {
     return rest == 0 || (address.bytes[whole] ^ other.bytes[whole]) >> (8 - rest) == 0
   }
 
-  /// `10.0.0.0/8`.
+  /// The block in CIDR notation, such as `10.0.0.0/8`.
   public var description: String { "\(address)/\(prefix)" }
 }

@@ -2,16 +2,17 @@ import Glibc
 package import HaulSystem
 
 extension TransferError {
-  /// The error for a failed system call: `disk_full` for ENOSPC and EDQUOT, `path_conflict` where
-  /// the kinds of files are in each other's way, `open_files` for EMFILE and ENFILE, `not_permitted`
-  /// for EACCES, EPERM and EROFS, else `io`.
+  /// Returns the error for a failed system call. Its class is `disk_full` for ENOSPC and EDQUOT, `path_conflict` for
+  /// ENOTDIR, EISDIR and ELOOP, `open_files` for EMFILE and ENFILE, `not_permitted` for EACCES, EPERM and EROFS, and
+  /// `io` for every other error number.
   static func file(_ number: Int32, _ what: String) -> TransferError {
     var error = TransferError(fileClass(number), "\(what): \(SystemError.reason(number))")
     error.errorNumber = number
     return error
   }
 
-  /// The error for a failed system call in `directory`. It names the directory and its owner where rights are missing.
+  /// Returns the error for a failed system call in `directory`. If rights are missing, the message names the directory
+  /// and its owner.
   static func file(
     _ number: Int32, _ what: String, in directory: FileDescriptor
   ) -> TransferError {
@@ -22,7 +23,7 @@ extension TransferError {
     return error
   }
 
-  /// The error for a failed system call, in the call's own words.
+  /// Creates the error for a failed system call, with the description of the system error as its message.
   package init(_ error: SystemError) {
     self.init(Self.fileClass(error.number), "\(error)")
     errorNumber = error.number
@@ -39,7 +40,7 @@ extension TransferError {
   }
 }
 
-/// Runs `body` and translates the failure of a system call.
+/// Runs `body` and translates a ``SystemError`` into a ``TransferError``.
 package func translating<R>(
   _ body: @autoclosure () throws(SystemError) -> R
 ) throws(TransferError) -> R {

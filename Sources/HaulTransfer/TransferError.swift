@@ -1,12 +1,13 @@
 public import FoundationEssentials
 
-/// Why a transfer ended without a result: a class that programs decide by, and a sentence for people.
+/// The reason why a transfer ended without a result: an error class for programs, and a sentence for people.
 ///
 /// The sentence never holds credentials: URLs in it are redacted.
 public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// What kind of trouble it was.
+  /// The kind of error.
   ///
-  /// In text a class is spelled as in code: `http4xx`. Its raw value, `http_4xx`, is the word of a pool's database and logs.
+  /// The description is the case's name in code, such as `http4xx`. The raw value, such as `http_4xx`, is the word in a
+  /// pool's database and logs.
   public enum Class: String, Sendable, CaseIterable, CustomStringConvertible {
     /// The host's name could not be resolved.
     case dns
@@ -14,66 +15,66 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     case connect
     /// The TLS or SSH handshake, or the check of the certificate or host key, failed.
     case tls
-    /// No answer, or too few bytes a second, for too long.
+    /// The server did not answer, or sent too few bytes per second for too long.
     case timeout
-    /// The connection broke, or the body ended early, again and again.
+    /// The connection broke or the body ended early, again and again.
     case interrupted
-    /// 403 without Retry-After: the server refuses this file to a request like this.
+    /// Status 403 without Retry-After: the server refuses to send this file.
     case http403 = "http_403"
-    /// 404: the server has no such file.
+    /// Status 404: the server has no such file.
     case http404 = "http_404"
-    /// 410: the server no longer has the file.
+    /// Status 410: the server no longer has the file.
     case http410 = "http_410"
-    /// Another 4xx answer without a time to come back, but 408, 425 and 429: the server does not give this file.
+    /// Another 4xx status without Retry-After, except 408, 425 and 429: the server does not send this file.
     case http4xx = "http_4xx"
-    /// A 5xx answer, 202, 408, 425, or another 4xx with Retry-After: the server cannot give this file now.
+    /// Status 5xx, 202, 408 or 425, or another 4xx with Retry-After: the server cannot send this file now.
     case http5xx = "http_5xx"
-    /// An FTP or SFTP server has no such file, or does not give it.
+    /// An FTP or SFTP server has no such file or does not send it.
     case noFile = "no_file"
-    /// 429, or 403 or 503 with Retry-After or no requests left: the host asks for less (RFC 6585 §4, RFC 9110 §15.6.4);
-    /// 421 in FTP.
+    /// The host asks for fewer requests: status 429, or 403 or 503 with Retry-After or with no requests left (RFC 6585
+    /// §4, RFC 9110 §15.6.4); 421 in FTP.
     case rateLimited = "rate_limited"
-    /// The answer breaks HTTP, or has a status that carries no file, such as 204, or 201 after a GET.
+    /// The response violates HTTP, or its status carries no file, such as 204, or 201 after a GET.
     case `protocol`
-    /// The body ended early, and the server cannot be asked for the rest of it.
+    /// The body ended early, and the server cannot send only the rest of it.
     case range
-    /// The source was another one each time it was read.
+    /// The source file was different each time the download read it.
     case sourceChanged = "source_changed"
-    /// What came looks like an error page or a log-in form, and not like the file that is there.
+    /// The response looks like an error page or a login form, and unlike the expected file.
     case suspectPage = "suspect_page"
-    /// The file does not have the digest that it should have.
+    /// The file does not have the expected digest.
     case digest
-    /// The file does not have the length that it should have.
+    /// The file does not have the expected length.
     case length
     /// The file is larger than the limit that was set.
     case tooLarge = "too_large"
-    /// The server gives no length, and nothing else proved the file whole.
+    /// The server gives no length, and nothing else proved that the file is complete.
     case unverifiedLength = "unverified_length"
     /// The host's address is private, loopback or link-local, and not allowed.
     case blockedAddress = "blocked_address"
     /// The URL or a redirect cannot be read, has a scheme that is not allowed, or holds credentials.
     case blockedURL = "blocked_url"
-    /// The credential that the job names may not be sent where its URL leads.
+    /// The job's credential may not be sent to the host that its URL leads to.
     case blockedCredential = "blocked_credential"
-    /// The credential that the job names is not here, or cannot be read or used.
+    /// The job's credential is missing, or cannot be read or used.
     case credential
-    /// An FTP or SFTP server wants a user, and there is none to name.
+    /// An FTP or SFTP server requires a user, and none is configured.
     case noCredential = "no_credential"
-    /// The proxy that all connections go through does not answer, or refuses; or a network on the way wants a log-in (511).
+    /// The proxy for all connections does not answer or refuses, or a network on the way requires a login (status 511).
     case proxy
-    /// The server redirects again and again.
+    /// The server redirects too many times.
     case redirects
-    /// A file stands under the final name.
+    /// A file with the final name already exists.
     case exists
-    /// A directory stands where the file should be, or the path names no file.
+    /// A directory exists where the file should be, or the path names no file.
     case pathConflict = "path_conflict"
-    /// The file system is full, or a quota is.
+    /// The file system or a quota is full.
     case diskFull = "disk_full"
     /// Reading or writing a local file failed.
     case io
     /// The user of this process may not write a local file, or its file system is read-only.
     case notPermitted = "not_permitted"
-    /// The process or the machine has no open file to spare.
+    /// The process or the machine has reached its limit of open files.
     case openFiles = "open_files"
     /// The program's own check refused the response or a redirect: ``DownloadOptions/validate``,
     /// ``DownloadOptions/followRedirect``.
@@ -81,7 +82,7 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     /// The transfer was cancelled or paused.
     case cancelled
 
-    /// The name that the class has in code.
+    /// The name of the class in code.
     public var description: String {
       switch self {
       case .http4xx: "http4xx"
@@ -91,7 +92,7 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
       }
     }
 
-    /// The class of an answer with this status of the client's, which refuses the file for good.
+    /// Returns the class for a 4xx status that refuses the file for good.
     static func refused(_ status: Int) -> Self {
       switch status {
       case 403: .http403
@@ -109,30 +110,32 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     }
   }
 
-  /// What programs decide by.
+  /// The class of the error, by which programs decide.
   public var errorClass: Class
-  /// One sentence for a person: what happened.
+  /// What happened, as one sentence for a person.
   public var message: String
-  /// What would let it pass; nil where nothing that can be set does.
+  /// A setting that lets the download succeed; nil if no setting helps.
   public var remedy: Remedy?
-  /// The answer's status code, where there was an answer.
+  /// The status code of the response; nil if there was no response.
   public var status: Int?
-  /// How long the server asks to wait (RFC 9110 §10.2.3), counted from the answer's arrival.
+  /// How long the server asks to wait (RFC 9110 §10.2.3), counted from the arrival of the response.
   public var retryAfter: Duration?
-  /// The host that answered or failed to, as `name` or `name:port`; differs from the URL's after a redirect.
+  /// The host that answered or did not answer, as `name` or `name:port`. After a redirect it differs from the URL's
+  /// host.
   public var host: String?
 
-  /// The header fields of the answer; empty where there was none. They may hold secrets, such as cookies.
+  /// The header fields of the response; empty if there was none. They may hold secrets, such as cookies.
   public var fields: [HeaderField] = []
-  /// The beginning of the answer's body, at most 16 KiB; empty where there was none, or the body was the file's.
+  /// The first bytes of the response body, at most 16 KiB; empty if there was no response, or if the body was the file
+  /// itself.
   public var body: [UInt8] = []
-  /// The error number of the system call that failed, such as `ENOSPC`; nil where none did. (errno(3))
+  /// The error number of the failed system call, such as `ENOSPC` (errno(3)); nil if no system call failed.
   public var errorNumber: Int32?
-  /// The file that the download was to make, where the trouble is with files.
+  /// The path of the file that the download should create; nil if the error does not concern files.
   public var path: String?
 
-  /// The error that the program's own code threw, such as ``DownloadOptions/validate``; nil where it threw none. It does not count
-  /// where errors are compared.
+  /// The error that the program's own code threw, such as ``DownloadOptions/validate``; nil if it threw none.
+  /// Comparisons of transfer errors ignore this error.
   public var underlyingError: (any Error)? {
     get { cause.error }
     set { cause.error = newValue }
@@ -145,29 +148,29 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     static func == (one: Cause, other: Cause) -> Bool { true }
   }
 
-  /// What a program may set so that a download passes that failed. Whether it should is for a person to say.
+  /// A setting that lets a failed download succeed. A person should decide whether to change it.
   public enum Remedy: Sendable, Hashable {
-    /// These blocks, in ``DownloaderConfiguration/addressPolicy``.
+    /// Allow these blocks in ``DownloaderConfiguration/addressPolicy``.
     case allow([CIDR])
-    /// Another ``DownloadOptions/ifExists`` than `fail`.
+    /// Set ``DownloadOptions/ifExists`` to another value than `fail`.
     case ifExists
-    /// ``DownloadOptions/digest``, which counts before what the server states.
+    /// Set ``DownloadOptions/digest``, which overrules the digest that the server states.
     case digest
-    /// ``DownloadOptions/login``, instead of a user and a password in the URL.
+    /// Set ``DownloadOptions/login`` instead of a user and a password in the URL.
     case loginOption
-    /// ``DownloadOptions/acceptUnverifiedLength``.
+    /// Set ``DownloadOptions/acceptUnverifiedLength``.
     case acceptUnverifiedLength
-    /// The proxy's user and password in a netrc file.
+    /// Put the proxy's user and password into a netrc file.
     case proxyPassword
-    /// A credential, or the user and the password in a netrc file, where the machine is called so.
+    /// Provide a credential, or put the user and the password into a netrc file under this machine name.
     case login(machine: String)
-    /// This scheme, in ``DownloaderConfiguration/allowedSchemes``.
+    /// Add this scheme to ``DownloaderConfiguration/allowedSchemes``.
     case allowScheme(String)
-    /// The host's key, in the file of ``DownloaderConfiguration/knownHosts``.
+    /// Add the host's key to the file of ``DownloaderConfiguration/knownHosts``.
     case knownHost
   }
 
-  /// An error made of its parts.
+  /// Creates an error.
   public init(
     _ errorClass: Class, _ message: String, remedy: Remedy? = nil, status: Int? = nil,
     retryAfter: Duration? = nil, host: String? = nil
@@ -180,7 +183,7 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     self.host = host
   }
 
-  /// `blocked_address`: a host has none but these addresses, which are not public.
+  /// Creates a `blocked_address` error: the host has only these addresses, and none of them is public.
   init(notPublic addresses: [IPAddress], host: String?) {
     let names = addresses.map(\.description).joined(separator: " and ")
     self.init(
@@ -190,7 +193,7 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
       remedy: .allow(addresses.map(CIDR.init)), host: host)
   }
 
-  /// The sentence between its class and its remedy: `blockedAddress: the address 10.0.0.1 is not public; …`.
+  /// The class, the message and the remedy: `blockedAddress: the address 10.0.0.1 is not public; …`.
   public var description: String {
     let fact = "\(errorClass): \(message)"
     return remedy.map { "\(fact); \($0)" } ?? fact
@@ -198,12 +201,12 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
 }
 
 extension TransferError: LocalizedError {
-  /// The sentence, with its remedy: what `localizedDescription` returns.
+  /// The message with its remedy, which `localizedDescription` returns.
   public var errorDescription: String? { remedy.map { "\(message); \($0)" } ?? message }
 }
 
 extension TransferError.Remedy: CustomStringConvertible {
-  /// What may be set, by its name in a program.
+  /// What a person can set, by its name in a program.
   public var description: String {
     switch self {
     case .allow(let blocks):
