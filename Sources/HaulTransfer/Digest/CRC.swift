@@ -1,14 +1,16 @@
-/// A cyclic redundancy check in the making, bits reflected, begun with ones and ended inverted.
+/// A cyclic redundancy check that is being computed. Its bits are reflected, its first value is all ones, and its
+/// result is inverted.
 ///
-/// Eight bytes a step: the entry `256 * k + b` of the table is what the byte `b` comes to after `k` more.
+/// A step takes eight bytes. The entry `256 * k + b` of the table is the check of the byte `b` followed by `k` zero
+/// bytes.
 struct CRC: Sendable {
-  /// A polynomial and what follows from it.
+  /// The lookup table of a polynomial.
   struct Table: Sendable {
     /// The CRC-32 of zlib and Ethernet.
     static let crc32 = Table(0xEDB8_8320, byteCount: 4)
-    /// Castagnoli's (RFC 9260 appendix A).
+    /// CRC-32C, with Castagnoli's polynomial (RFC 9260 appendix A).
     static let crc32c = Table(0x82F6_3B78, byteCount: 4)
-    /// The NVM Express specification's, for 64 bits.
+    /// The 64-bit CRC of the NVM Express specification.
     static let crc64nvme = Table(0x9A6C_9329_AC4B_C9B5, byteCount: 8)
 
     fileprivate let entries: [UInt64]
@@ -28,14 +30,14 @@ struct CRC: Sendable {
       self.byteCount = byteCount
     }
 
-    /// All bits of a value.
+    /// A check with all bits set.
     fileprivate var ones: UInt64 { .max >> (64 - 8 * byteCount) }
   }
 
   private let table: Table
   private var value: UInt64
 
-  /// An empty message.
+  /// Starts with an empty message.
   init(_ table: Table) {
     self.table = table
     value = table.ones
@@ -63,7 +65,7 @@ struct CRC: Sendable {
     self.value = value
   }
 
-  /// The check of the message so far, most significant byte first.
+  /// Returns the check of the message so far, most significant byte first.
   func finish() -> [UInt8] {
     let bits = value ^ table.ones
     return (1...table.byteCount).map {

@@ -1,7 +1,7 @@
 extension DigestAlgorithm {
-  /// The SHA-256 of a text's UTF-8, as 64 lower-case hexadecimal digits.
+  /// Returns the SHA-256 of a text's UTF-8 as 64 lower-case hexadecimal digits.
   package static func sha256(of text: String) -> String {
-    // No input decides it: a libcrypto without SHA-256 could make no TLS connection either.
+    // The input cannot cause this: a libcrypto without SHA-256 could make no TLS connection either.
     guard let context = try? DigestContext(.sha256) else {
       fatalError("libcrypto does not compute SHA-256, which every configuration of it has")
     }

@@ -1,6 +1,6 @@
 import HaulCLibcrypto
 
-/// A checksum that a job may demand or a server state, the one that proves most first.
+/// A checksum that a job may demand or a server may state. The cases are in order, the strongest proof first.
 public enum DigestAlgorithm: String, Sendable, CaseIterable, Codable {
   /// SHA-256 (RFC 9530 §5).
   case sha256 = "sha-256"
@@ -10,11 +10,11 @@ public enum DigestAlgorithm: String, Sendable, CaseIterable, Codable {
   case sha1 = "sha-1"
   /// MD5: old, still published beside many files; proves nothing against an attacker.
   case md5
-  /// Protects against accidents only, like all following algorithms.
+  /// CRC-64/NVME. Like all following algorithms, it protects only against accidents.
   case crc64nvme
-  /// Castagnoli's.
+  /// CRC-32C, with Castagnoli's polynomial.
   case crc32c
-  /// That of zlib.
+  /// CRC-32, as zlib computes it.
   case crc32
 
   /// The length of a digest in bytes.
@@ -29,7 +29,8 @@ public enum DigestAlgorithm: String, Sendable, CaseIterable, Codable {
     }
   }
 
-  /// Finds `sha-256`, `SHA256` and the like, also `sha` as RFC 3230 calls SHA-1; nil for any other.
+  /// Finds the algorithm by its name, such as `sha-256` or `SHA256`. `sha` is SHA-1, as in RFC 3230. nil for any other
+  /// text.
   init?(spelled text: String) {
     let plain = text.lowercased().filter { $0 != "-" }
     if plain == "sha" {
@@ -52,10 +53,10 @@ public enum DigestAlgorithm: String, Sendable, CaseIterable, Codable {
     }
   }
 
-  /// Whether it can be computed here.
+  /// Whether this process can compute the algorithm.
   var isComputable: Bool { (try? DigestContext(self)) != nil }
 
-  /// libcrypto's; nil for a cyclic redundancy check.
+  /// The method of libcrypto; nil for a cyclic redundancy check.
   fileprivate var method: OpaquePointer? {
     switch self {
     case .sha256: unsafe EVP_sha256()
@@ -76,7 +77,7 @@ public enum DigestAlgorithm: String, Sendable, CaseIterable, Codable {
   }
 }
 
-/// A digest in the making, over libcrypto's EVP or a ``CRC``.
+/// A digest that is being computed, with libcrypto's EVP or a ``CRC``.
 ///
 /// `@unchecked Sendable` holds because its owners use it from one thread at a time: the file writer
 /// under a lock, `PartFile` within one call.
@@ -85,11 +86,11 @@ public enum DigestAlgorithm: String, Sendable, CaseIterable, Codable {
   private let context: OpaquePointer
   private var check: CRC?
 
-  /// An empty message.
+  /// Starts with an empty message.
   ///
-  /// - Throws: `digest` where libcrypto does not have the algorithm, as MD5 under FIPS.
+  /// - Throws: `digest` if libcrypto does not have the algorithm, such as MD5 under FIPS.
   init(_ algorithm: DigestAlgorithm) throws(TransferError) {
-    // It allocates and does nothing else (libcrypto: EVP_MD_CTX_new), and Swift's own allocations end the process too.
+    // EVP_MD_CTX_new only allocates memory, and Swift's own allocations end the process too.
     guard let context = unsafe EVP_MD_CTX_new() else { fatalError("out of memory") }
     check = algorithm.table.map(CRC.init)
     if check == nil, unsafe EVP_DigestInit_ex(context, algorithm.method, nil) != 1 {
@@ -104,7 +105,7 @@ public enum DigestAlgorithm: String, Sendable, CaseIterable, Codable {
     unsafe EVP_MD_CTX_free(context)
   }
 
-  /// Adds `bytes` to the message; fails only for a finished context, which this never is.
+  /// Adds `bytes` to the message. libcrypto fails only for a finished context, and this context is never finished.
   func update(_ bytes: UnsafeRawBufferPointer) {
     guard check == nil else {
       unsafe check?.update(bytes)
@@ -113,10 +114,10 @@ public enum DigestAlgorithm: String, Sendable, CaseIterable, Codable {
     unsafe EVP_DigestUpdate(context, bytes.baseAddress, bytes.count)
   }
 
-  /// The digest of the message so far; more may be added after.
+  /// Returns the digest of the message so far. More bytes may be added afterwards.
   func finish() -> [UInt8] {
     if let check { return check.finish() }
-    // As in the initialiser.
+    // This only allocates, as in the initialiser.
     guard let copy = unsafe EVP_MD_CTX_new() else { fatalError("out of memory") }
     defer { unsafe EVP_MD_CTX_free(copy) }
     unsafe EVP_MD_CTX_copy_ex(copy, context)

@@ -1,21 +1,22 @@
 import FoundationEssentials
 import HaulSystem
 
-/// The digest that the whole file must have as stored, or that a server states.
+/// The digest that the whole stored file must have, or that a server states.
 public struct ExpectedDigest: Sendable, Hashable {
-  /// Which checksum.
+  /// The checksum algorithm.
   public var algorithm: DigestAlgorithm
-  /// The digest itself, as long as the algorithm's digests are.
+  /// The digest itself, with ``DigestAlgorithm/byteCount`` bytes.
   public var bytes: [UInt8]
 
-  /// Reads a digest: `algorithm=digest`, or 32, 40, 64 or 128 hexadecimal digits alone, which are MD5, SHA-1, SHA-256 or
-  /// SHA-512. After the digits a file name may follow, as in a line of `SHA256SUMS`; it is ignored.
+  /// Reads a digest: `algorithm=digest`, or only 32, 40, 64 or 128 hexadecimal digits, which mean MD5, SHA-1, SHA-256
+  /// or SHA-512. A file name may follow the digits, as in a line of `SHA256SUMS`; it is ignored.
   ///
-  /// The algorithm is spelled as in RFC 9530 or without its hyphen, in any case; the digest is in hexadecimal, in base64, or,
-  /// as RFC 9530 writes base64, between colons. Also read are `sha256:HEX`, `sha256-BASE64` (Subresource Integrity), and
-  /// `SHA256 (name) = HEX`, as BSD's tools write it. White space around the text does not count.
+  /// The algorithm is spelled as in RFC 9530 or without its hyphen, in any case. The digest is in hexadecimal, in
+  /// base64, or in base64 between colons, as RFC 9530 writes it. Other accepted forms are `sha256:HEX`, `sha256-BASE64`
+  /// (Subresource Integrity), and `SHA256 (name) = HEX`, as BSD's tools write it. White space around the text does not
+  /// count.
   ///
-  /// - Throws: `digest` for any other text. It quotes the text.
+  /// - Throws: `digest` for any other text. The message quotes the text.
   public init(_ text: String) throws(TransferError) {
     let text = Self.trimmed(text)
     let digits = text.prefix { $0.isASCII && $0.isHexDigit }
@@ -43,7 +44,7 @@ public struct ExpectedDigest: Sendable, Hashable {
     return String(text)
   }
 
-  /// Other spellings as `algorithm=digest`; the text itself where it is none of them.
+  /// Returns other spellings as `algorithm=digest`, and any other text unchanged.
   private static func rewritten(_ text: String) -> String {
     if let line = text.wholeMatch(of: #/([A-Za-z0-9-]+) ?\(.*\) ?= ?([0-9A-Fa-f]+)/#) {
       return "\(line.1)=\(line.2)"
@@ -58,10 +59,10 @@ public struct ExpectedDigest: Sendable, Hashable {
     return text
   }
 
-  /// Reads `algorithm=digest` only, as a job's option or a server's field has it.
+  /// Reads only `algorithm=digest`, the form in a job's option or a server's field.
   ///
-  /// - Returns: nil for an unknown algorithm or a digest of another length. Where both notations have
-  ///   the same length, base64 ends in `=`.
+  /// - Returns: nil for an unknown algorithm or a digest of the wrong length. If the hexadecimal and the base64 form
+  ///   have the same length, a final `=` means base64.
   package init?(spelled text: String) {
     let halves = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     guard halves.count == 2, let algorithm = DigestAlgorithm(spelled: String(halves[0])) else {
@@ -79,14 +80,14 @@ public struct ExpectedDigest: Sendable, Hashable {
     self.bytes = bytes
   }
 
-  /// A digest that was computed.
+  /// Creates the value from a computed digest.
   package init(_ algorithm: DigestAlgorithm, bytes: [UInt8]) {
     precondition(bytes.count == algorithm.byteCount)
     self.algorithm = algorithm
     self.bytes = bytes
   }
 
-  /// Whether its algorithm comes before that of `other` in the order of what they prove.
+  /// Returns whether this algorithm comes before that of `other` in the order of ``DigestAlgorithm``.
   func provesMore(than other: ExpectedDigest) -> Bool {
     let order = DigestAlgorithm.allCases
     return order.firstIndex(of: algorithm) ?? 0 < order.firstIndex(of: other.algorithm) ?? 0

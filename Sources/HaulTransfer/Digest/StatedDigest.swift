@@ -1,9 +1,11 @@
-/// What an answer says about the digest of the representation.
+/// The digests that a response states.
 extension ResponseHead {
-  /// The digest of the whole representation as sent, content codings and all, by the algorithm that proves most; nil where
-  /// the answer states none that can be computed. An algorithm whose statements differ says nothing.
+  /// The digest of the whole representation as sent, including content codings, by the algorithm that proves most. nil
+  /// if the response states no digest that this process can compute. An algorithm is ignored if the response states
+  /// different digests for it.
   ///
-  /// An ETag is no digest: that of a file that came to S3 in parts looks like an MD5 and is not its own.
+  /// An ETag is not a digest. The ETag of a file that was uploaded to S3 in parts looks like an MD5, but is not the
+  /// file's MD5.
   var statedDigest: ExpectedDigest? {
     let stated = statedDigests
     return DigestAlgorithm.allCases.lazy.compactMap { algorithm -> ExpectedDigest? in
@@ -14,18 +16,18 @@ extension ResponseHead {
     }.first
   }
 
-  /// Whether the answer states another digest of the whole than `digest` by the same algorithm.
+  /// Returns whether the response states a digest of the whole by the algorithm of `digest`, but another value.
   func contradicts(_ digest: ExpectedDigest) -> Bool {
     let same = statedDigests.filter { $0.algorithm == digest.algorithm }
     return !same.isEmpty && !same.contains(digest)
   }
 
-  /// All digests of the whole that can be read.
+  /// All readable digests of the whole.
   ///
-  /// Repr-Digest (RFC 9530 §3), Digest (RFC 3230 §4.3.2) and Google's field are of the whole even where a part of it is sent.
-  /// Content-Digest (RFC 9530 §2), Content-MD5 (RFC 1864) and Amazon's fields are of what is sent, so that they count only in a 200.
-  /// That of a part is not looked at: it says nothing of the file, nothing at all once the part breaks off, and what TCP or TLS let
-  /// through spoilt is found by a digest of the whole.
+  /// Repr-Digest (RFC 9530 §3), Digest (RFC 3230 §4.3.2) and Google's field describe the whole, even if the server
+  /// sends only a part. Content-Digest (RFC 9530 §2), Content-MD5 (RFC 1864) and Amazon's fields describe what the
+  /// server sends, so they count only in a 200. Haul ignores the digest of a part: it says nothing about the file, and
+  /// it is useless once the part breaks off. A digest of the whole finds the damage that TCP or TLS let through.
   private var statedDigests: [ExpectedDigest] {
     let ofWhole = digests("Repr-Digest") + digests("Digest") + googleDigests
     guard status == 200 else { return ofWhole }
@@ -33,21 +35,23 @@ extension ResponseHead {
     return ofWhole + digests("Content-Digest") + md5 + amazonDigests
   }
 
-  /// The members of a field such as `sha-256=:…:, md5=:…:`, in hexadecimal, in base64 or between colons, without parameters.
+  /// Returns the digests in a field such as `sha-256=:…:, md5=:…:`. Digests are in hexadecimal, in base64 or between
+  /// colons. Parameters are ignored.
   private func digests(_ name: String) -> [ExpectedDigest] {
     listMembers(name).compactMap { member in
       ExpectedDigest(spelled: String(member.prefix { $0 != ";" }))
     }
   }
 
-  /// The digests that Google Cloud Storage states of an object as it is stored; none where the response was decoded on the way.
+  /// The digests that Google Cloud Storage states for an object as stored; empty if the response was decoded on the
+  /// way.
   private var googleDigests: [ExpectedDigest] {
     let stored = value("x-goog-stored-content-encoding")?.lowercased() ?? "identity"
     guard stored == "identity" || stored == contentEncoding else { return [] }
     return digests("x-goog-hash")
   }
 
-  /// The checksums that Amazon S3 states; none where they are composite, that is, checksums of the parts' checksums.
+  /// The checksums that Amazon S3 states; empty if they are composite, that is, checksums of the parts' checksums.
   private var amazonDigests: [ExpectedDigest] {
     guard value("x-amz-checksum-type")?.lowercased() != "composite" else { return [] }
     return ["sha256", "sha1", "crc64nvme", "crc32c", "crc32"].flatMap { algorithm in
