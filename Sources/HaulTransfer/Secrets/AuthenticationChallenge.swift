@@ -1,15 +1,15 @@
 /// A server's demand to log in: an answer with status 401 (RFC 9110 §15.5.2).
 public struct AuthenticationChallenge: Sendable, Hashable {
-  /// The URL that was asked for; another than the download's own after a redirect.
+  /// The requested URL. After a redirect it differs from the URL of the download.
   public var url: String
-  /// `name` or `name:port` of the host that asks.
+  /// The host that asks for the login, as `name` or `name:port`.
   public var host: String
   /// The values of the WWW-Authenticate fields, such as `Basic realm="files"`.
   public var schemes: [String]
-  /// How many logins the host has refused before in this download.
+  /// The number of logins that the host has already refused in this download.
   public var failures: Int
 
-  /// A challenge made of its parts.
+  /// Creates a challenge.
   public init(url: String, host: String, schemes: [String], failures: Int) {
     self.url = url
     self.host = host

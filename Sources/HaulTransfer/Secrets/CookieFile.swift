@@ -1,27 +1,27 @@
 import HaulSystem
 
-/// Cookies by host and path, as browsers and curl write them (curl, "The Netscape cookie file format"). libcurl chooses
-/// which of them a request has. Nothing that a server sets is written to the file.
+/// Cookies by host and path, in the file format of browsers and curl (curl, "The Netscape cookie file format"). libcurl
+/// chooses which cookies a request carries. Cookies that a server sets are not written to the file.
 package struct CookieFile: Sendable {
   struct Cookie: Sendable, Hashable {
-    /// In lower case, without a leading dot.
+    /// The domain in lower case, without a leading dot.
     var domain: String
-    /// Whether hosts below the domain get it too.
+    /// Whether hosts below the domain get the cookie too.
     var isForSubdomains: Bool
     var path: String
-    /// Over https alone.
+    /// Whether the cookie is sent over https only.
     var isSecure: Bool
-    /// Seconds since 1970; 0 for ever.
+    /// The expiry in seconds since 1970; 0 if the cookie never expires.
     var expires: Int64
     var name: String
     var value: String
   }
 
   let cookies: [Cookie]
-  /// The numbers of lines that are no cookies and are left out, from 1 on.
+  /// The numbers of malformed lines, which are skipped. The first line is 1.
   package let badLines: [Int]
 
-  /// Reads a file that only its owner may read. A file with bad lines and no good one is a problem. Blocks.
+  /// Reads a file that only its owner may read. Throws if a line is malformed and no line holds a cookie. Blocks.
   package init(path: String) throws(SecretFile.Problem) {
     self.init(try SecretFile.read(path))
     if let bad = badLines.first, cookies.isEmpty {
@@ -33,7 +33,7 @@ package struct CookieFile: Sendable {
     var (cookies, badLines): ([Cookie], [Int]) = ([], [])
     let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
     for (index, line) in lines.enumerated() {
-      // A byte order mark, which some editors put there.
+      // Some editors write a byte order mark.
       let line = index == 0 && line.unicodeScalars.first == "\u{FEFF}" ? line.dropFirst() : line
       let isHidden = line.hasPrefix("#HttpOnly_")
       if line.allSatisfy(\.isWhitespace) || line.hasPrefix("#") && !isHidden { continue }
@@ -47,7 +47,8 @@ package struct CookieFile: Sendable {
     self.badLines = badLines
   }
 
-  /// Seven fields; the last, the value, may be missing where it is empty. Some programs write the expiry with a fraction.
+  /// Reads a line of seven fields. The last field, the value, may be missing if it is empty. Some programs write the
+  /// expiry with a fraction.
   private static func cookie(_ line: Substring) -> Cookie? {
     var fields = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
     if fields.count == 6 { fields.append("") }
@@ -63,7 +64,7 @@ package struct CookieFile: Sendable {
       value: fields[6])
   }
 
-  /// The cookies as libcurl reads them, a line each.
+  /// The cookies in the format that libcurl reads, one per line.
   var lines: [String] { cookies.map(\.line) }
 }
 

@@ -4,15 +4,15 @@ import Synchronization
 ///
 /// libcurl chooses which cookies a request carries: by host, path, scheme and expiry. Nothing is written to a file.
 public final class CookieJar: Sendable {
-  /// One line of the Netscape format by domain, path and name, in the order in which they came.
+  /// The cookies in order of arrival, one line of the Netscape format for each domain, path and name.
   private let lines: Mutex<[String]>
 
-  /// An empty jar.
+  /// Creates an empty jar.
   public init() { lines = Mutex([]) }
 
-  /// A jar with the cookies of a file in the Netscape format, as browsers and curl write it. Blocks.
+  /// Creates a jar with the cookies of a file in the Netscape format, as browsers and curl write it. Blocks.
   ///
-  /// - Throws: `credential` where the file cannot be read, others may read it, or it holds no cookie.
+  /// - Throws: `credential` if the file cannot be read, others may read it, or it holds no cookie.
   public init(file path: String) throws(TransferError) {
     do throws(SecretFile.Problem) {
       lines = Mutex(try CookieFile(path: path).lines)
@@ -21,7 +21,7 @@ public final class CookieJar: Sendable {
     }
   }
 
-  /// The number of cookies, those that have expired since the last download included.
+  /// The number of cookies, including those that have expired since the last download.
   public var count: Int { lines.withLock(\.count) }
 
   /// Forgets all cookies.
@@ -30,7 +30,7 @@ public final class CookieJar: Sendable {
   /// The cookies, each a line of the Netscape format.
   var all: [String] { lines.withLock(\.self) }
 
-  /// Takes over what an exchange has changed: it was given `before` and ended with `after`.
+  /// Applies the changes of an exchange, which began with the cookies `before` and ended with the cookies `after`.
   func merge(before: [String], after: [String], now: HTTPDate = .now) {
     // libcurl 7.88 lists a cookie that a server has just expired.
     let after = after.filter { !Self.hasExpired($0, now) }
@@ -51,7 +51,7 @@ public final class CookieJar: Sendable {
     return expires != 0 && expires <= now.seconds
   }
 
-  /// What tells a cookie from others: domain, path and name. (RFC 6265 §5.3, step 11)
+  /// Returns what identifies a cookie: domain, path and name (RFC 6265 §5.3, step 11).
   private static func key(_ line: String) -> [Substring] {
     let line = line.hasPrefix("#HttpOnly_") ? line.dropFirst("#HttpOnly_".count) : line[...]
     let fields = line.split(separator: "\t", omittingEmptySubsequences: false)

@@ -1,6 +1,7 @@
-/// The name of what proves who asks, by which a job says what it needs.
+/// The name of a credential. A job uses it to say which credential it needs.
 package enum CredentialName {
-  /// Letters, digits, `.`, `_` and `-`, at most 63, the first a letter or a digit: it is the name of a file and of nothing else.
+  /// Returns whether `name` is a valid name: 1 to 63 letters, digits, `.`, `_` and `-`, the first a letter or a digit.
+  /// Such a name is always a plain file name.
   package static func isOne(_ name: String) -> Bool {
     (1...63).contains(name.utf8.count) && name.utf8.first.map(isWord) == true
       && name.utf8.allSatisfy { isWord($0) || "._-".utf8.contains($0) }

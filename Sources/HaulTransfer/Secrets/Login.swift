@@ -2,12 +2,12 @@
 public struct Login: Sendable, Hashable {
   /// The user's name.
   public var user: String
-  /// The password. To FTP and SFTP servers it is sent over TLS or SSH only.
+  /// The password. FTP and SFTP servers get it only over TLS or SSH.
   public var password: String?
-  /// A private key in OpenSSH's format or PEM, without a passphrase; for SFTP alone.
+  /// The path of a private key in OpenSSH's format or PEM, without a passphrase. Only SFTP uses it.
   public var keyPath: String?
 
-  /// A login made of its parts.
+  /// Creates a login.
   public init(user: String, password: String? = nil, keyPath: String? = nil) {
     self.user = user
     self.password = password

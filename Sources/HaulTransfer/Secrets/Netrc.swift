@@ -1,8 +1,8 @@
-/// Users and passwords by host, as `.netrc` has them (curl(1), "--netrc").
+/// Users and passwords by host, from a `.netrc` file (curl(1), "--netrc").
 ///
-/// `machine example.org` is the host on its scheme's own port, and `machine example.org:8443` the one on that port. Over http
-/// only an entry that names the port counts. A pool's worker is that strict because everybody who submits a job chooses its
-/// host and its scheme. For URLs that the user of this program has typed, see ``isForTypedURLs``.
+/// `machine example.org` means the host on its scheme's default port, and `machine example.org:8443` means the host on
+/// that port. Over http, only an entry with a port counts. A pool's worker is this strict because everybody who submits
+/// a job chooses its host and its scheme. For URLs that the user of this program typed, see ``isForTypedURLs``.
 package struct Netrc: Sendable {
   struct Entry: Sendable, Hashable {
     var machine: String
@@ -11,10 +11,10 @@ package struct Netrc: Sendable {
   }
 
   let entries: [Entry]
-  /// The entry for all other hosts.
+  /// The `default` entry, for all other hosts.
   let fallback: Entry?
-  /// Whether the jobs' own URLs are those that the owner of the file has typed. To their origins go entries without a port
-  /// over http too, and the `default` entry; never after a redirect.
+  /// Whether the owner of the file typed the jobs' URLs. If so, the origins of these URLs also get entries without a
+  /// port over http, and the `default` entry; never after a redirect.
   package var isForTypedURLs = false
 
   /// Reads a file that only its owner may read. Blocks.
@@ -49,11 +49,11 @@ package struct Netrc: Sendable {
     self.entries = entries.filter { !$0.machine.isEmpty }
   }
 
-  /// The first entry of a machine, by its host as ``WebURL/hostKey`` spells it.
+  /// Returns the first entry for a machine, which is a host as ``WebURL/hostKey`` spells it.
   func entry(of machine: String) -> Entry? { entries.first { $0.machine == machine } }
 
-  /// The user and password for `url`, of http or https. `isHome`: the URL is of the origin that the job names, and no
-  /// redirect has left it.
+  /// Returns the user and password for `url`, an http or https URL. `isHome` says that the URL has the origin that the
+  /// job names, and that no redirect has left that origin.
   func login(for url: WebURL, isHome: Bool) -> Login? {
     let named = entry(of: "\(url.host):\(url.port)")
     let entry =
@@ -67,7 +67,8 @@ package struct Netrc: Sendable {
     return entry.map { Login(user: $0.login, password: $0.password) }
   }
 
-  /// Why the file has nothing for `url` though it knows the host, as a clause; nil where it has something, or does not.
+  /// Returns, as a clause, why the file has no login for `url` although it knows the host; nil if it has one or does
+  /// not know the host.
   func misfit(for url: WebURL, isHome: Bool) -> String? {
     guard login(for: url, isHome: isHome) == nil,
       let near = entries.first(where: {
@@ -78,7 +79,7 @@ package struct Netrc: Sendable {
       "the netrc file has 'machine \(near.machine)', and this needs 'machine \(url.host):\(url.port)'"
   }
 
-  /// The login for FTP and SFTP URLs whose password is not sent in the clear.
+  /// Returns the login for an FTP or SFTP URL, over connections that encrypt the password.
   func login(for url: WebURL) -> Login? {
     entry(of: url.hostKey).map { Login(user: $0.login, password: $0.password) }
   }
@@ -87,7 +88,7 @@ package struct Netrc: Sendable {
     SecretFile.Problem("\(name) is no netrc file: nothing follows the last '\(word)'")
   }
 
-  /// The words of the file; one in quotation marks may hold spaces, and `\` keeps the next character.
+  /// The words of the file. A word in quotation marks may hold spaces, and `\` keeps the next character.
   private struct Words {
     private var rest: Substring
 
@@ -117,7 +118,7 @@ package struct Netrc: Sendable {
       return word
     }
 
-    /// A macro ends at an empty line.
+    /// Skips a macro, which ends at an empty line.
     mutating func skipMacro() {
       while let next = rest.popFirst() {
         if next.isNewline, rest.first?.isNewline ?? true { return }

@@ -1,23 +1,23 @@
 /// A proxy that connections go through.
 public struct ProxyAddress: Sendable, Hashable {
-  /// How the proxy is spoken to; of `socks5` and `socks5h` the second leaves names to the proxy.
+  /// The schemes of proxies. With `socks5h`, the proxy resolves host names; with `socks5`, it does not.
   public static let schemes = ["http", "https", "socks5", "socks5h"]
 
-  /// `http://proxy.example.org:3128`.
+  /// The proxy's URL, such as `http://proxy.example.org:3128`.
   public let url: String
-  /// `proxy.example.org:3128`, always with the port.
+  /// The proxy's host and port, such as `proxy.example.org:3128`. For a Unix domain socket, `localhost` and the path.
   public let host: String
-  /// The proxy's own user and password; nil for none.
+  /// The user and password for the proxy itself; nil for none.
   public var login: Login?
 
-  /// Why a text is none. The description is a clause without its full stop that holds no password.
+  /// Why a text is not a proxy address. The description is a clause without a full stop and holds no password.
   public enum Problem: Error, Sendable, CustomStringConvertible {
-    /// It is not written `scheme://host:port`.
+    /// The text is not of the form `scheme://host:port`.
     case malformed
-    /// It holds a user or a password.
+    /// The text holds a user or a password.
     case holdsPassword
 
-    /// The clause.
+    /// The problem as a clause.
     public var description: String {
       switch self {
       case .malformed:
@@ -28,17 +28,17 @@ public struct ProxyAddress: Sendable, Hashable {
     }
   }
 
-  /// Reads `scheme://host:port`. The login is set apart: see ``login``.
+  /// Reads `scheme://host:port`. The text may not hold a login: set ``login`` instead.
   public init(_ text: String) throws(Problem) {
     let halves = text.split(separator: ":", maxSplits: 1)
     guard halves.count == 2, halves[1].hasPrefix("//"),
       Self.schemes.contains(halves[0].lowercased())
     else { throw .malformed }
-    // What is behind the scheme is read as that of a web page.
+    // The part after the scheme is parsed like an http URL.
     guard let url = try? WebURL("http:\(halves[1])") else { throw .malformed }
     if url.hasCredentials { throw .holdsPassword }
     let scheme = halves[0].lowercased()
-    // A socket of the Unix domain. (libcurl: CURLOPT_PROXY)
+    // The address is a Unix domain socket. (libcurl: CURLOPT_PROXY)
     if scheme.hasPrefix("socks5"), halves[1].hasPrefix("//localhost/"), url.path != "/",
       url.query == nil
     {
@@ -54,8 +54,8 @@ public struct ProxyAddress: Sendable, Hashable {
     self.url = "\(scheme)://\(host)"
   }
 
-  /// Reads a proxy as environment variables name it: the scheme may be missing, and the port, which is then 1080, or 443 over
-  /// https; user and password may be there. nil for anything else. (curl(1), --proxy)
+  /// Reads a proxy from the value of an environment variable; nil for any other text (curl(1), --proxy). The scheme may
+  /// be missing. So may the port, which is then 1080, or 443 over https. A user and a password are allowed.
   init?(environment text: String) {
     var text = text.contains("://") ? text[...] : "http://\(text)"
     guard let colon = text.firstRange(of: "://") else { return nil }

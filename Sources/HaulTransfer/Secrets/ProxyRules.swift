@@ -1,27 +1,28 @@
 /// The proxies that environment variables name, as curl reads them (curl(1), ENVIRONMENT).
 ///
-/// `http_proxy`, `https_proxy` or `HTTPS_PROXY`, else `all_proxy` or `ALL_PROXY`; none for the hosts of `no_proxy` or
-/// `NO_PROXY`. `HTTP_PROXY` does not count: a web server sets it from a request's field.
+/// The variable is `http_proxy` for http, `https_proxy` or `HTTPS_PROXY` for https, else `all_proxy` or `ALL_PROXY`.
+/// Hosts in `no_proxy` or `NO_PROXY` have no proxy. `HTTP_PROXY` does not count: a web server sets it from a request's
+/// field.
 package struct ProxyRules: Sendable, Hashable {
   private var proxies: [String: ProxyAddress] = [:]
   private let exceptions: [Substring]
 
-  /// Why a variable is of no use.
+  /// Why the value of a variable cannot be used.
   package struct Problem: Error, CustomStringConvertible {
     let variable: String
-    /// A clause without its full stop; it holds no password.
+    /// The problem as a clause without a full stop. It holds no password.
     package var description: String {
       "the environment variable \(variable) names no proxy: write it such as http://proxy.example.org:3128"
     }
   }
 
-  /// The rules of these variables; nil where they name no proxy.
+  /// Reads the rules from environment variables; nil if they name no proxy.
   package init?(environment: [String: String]) throws(Problem) {
     let all = ["all_proxy", "ALL_PROXY"]
     for (scheme, names) in [
       ("http", ["http_proxy"] + all), ("https", ["https_proxy", "HTTPS_PROXY"] + all),
     ] {
-      // A variable that is set to nothing says: no proxy.
+      // An empty variable means that there is no proxy.
       guard let name = names.first(where: { environment[$0] != nil }),
         let text = environment[name], !text.isEmpty
       else { continue }
@@ -33,14 +34,15 @@ package struct ProxyRules: Sendable, Hashable {
     exceptions = list.lowercased().split { $0 == "," || $0.isWhitespace }
   }
 
-  /// The proxy for a URL; nil where it is asked directly.
+  /// Returns the proxy for a URL; nil if Haul connects to its host directly.
   func proxy(for url: WebURL) -> ProxyAddress? {
     guard let proxy = proxies[url.scheme], !exceptions.contains(where: { Self.covers($0, url) })
     else { return nil }
     return proxy
   }
 
-  /// Whether an entry of `no_proxy` means this host: `*`, a domain with all below it, an address, a block of addresses.
+  /// Returns whether an entry of `no_proxy` covers the URL's host. An entry is `*`, a domain with all hosts below it,
+  /// an address, or a block of addresses.
   private static func covers(_ entry: Substring, _ url: WebURL) -> Bool {
     if entry == "*" { return true }
     var host = url.host.filter { $0 != "[" && $0 != "]" }[...]

@@ -2,20 +2,21 @@ internal import Glibc
 internal import HaulCLinux
 import HaulSystem
 
-/// A small file with secrets that only its owner may read; if root owns it, also its group. So service managers
-/// hand secrets out (systemd's LoadCredential=, a secret of Kubernetes with fsGroup), and so libpq takes keys (sslkey).
+/// A small file with secrets that only its owner may read; if root owns it, its group may read it too. Service managers
+/// hand out secrets with these rights (systemd's LoadCredential=, a secret of Kubernetes with fsGroup), and libpq
+/// accepts keys with them (sslkey).
 package enum SecretFile {
-  /// Why it is not taken. The description is a clause without its full stop; nothing of the content is in it.
+  /// Why a file is not accepted. The description is a clause without a full stop and holds none of the content.
   package struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
     package let description: String
 
     package init(_ description: String) { self.description = description }
   }
 
-  /// In bytes.
+  /// The largest allowed size in bytes.
   private static let largest = 1 << 20
 
-  /// The content. Blocks.
+  /// Returns the content. Blocks.
   package static func read(_ path: String) throws(Problem) -> String {
     let raw = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard raw >= 0 else { throw unreadable(path, errno) }
@@ -51,7 +52,7 @@ package enum SecretFile {
     return text
   }
 
-  /// What the system's error `number` says of a file with secrets, or a directory of such.
+  /// Returns the problem for the system's error `number` on a file with secrets, or on a directory of such files.
   package static func unreadable(_ path: String, _ number: Int32) -> Problem {
     guard number == EACCES else {
       return Problem("cannot read \(path): \(SystemError.reason(number))")
