@@ -1,32 +1,32 @@
-/// Which addresses may be connected to.
+/// Decides which addresses Haul may connect to.
 ///
-/// Judged by the address of the socket, not by the name, so that DNS cannot lead elsewhere. What is
-/// refused unless allowed by name: everything that is not global unicast by IANA's special-purpose registries
-/// (RFC 6890) - loopback, link-local with cloud metadata, private, shared, documentation,
-/// benchmarking, multicast, reserved. IPv6 addresses that stand for an IPv4 address are judged by it.
+/// The policy checks the socket's address, not the host name, so that DNS cannot lead elsewhere. Unless a block allows
+/// it, the policy refuses every address that is not global unicast by IANA's special-purpose registries (RFC 6890):
+/// loopback, link-local with cloud metadata, private, shared, documentation, benchmarking, multicast, reserved. If an
+/// IPv6 address contains an IPv4 address, the policy checks the IPv4 address.
 public struct AddressPolicy: Sendable, Hashable {
-  /// Only public addresses.
+  /// A policy that allows only public addresses.
   public static let publicOnly = AddressPolicy(allowing: [])
 
-  /// Any address at all.
+  /// A policy that allows every address.
   public static let unrestricted = AddressPolicy(
     allowing: ["0.0.0.0/0", "::/0"].compactMap(CIDR.init))
 
-  /// Blocks allowed besides the public addresses.
+  /// The blocks that are allowed in addition to the public addresses.
   public let allowed: [CIDR]
 
-  /// Public addresses and these blocks.
+  /// Creates a policy that allows public addresses and these blocks.
   public init(allowing allowed: [CIDR]) {
     self.allowed = allowed
   }
 
-  /// Whether a connection to `address` may be opened.
+  /// Returns whether a connection to `address` may be opened.
   public func allows(_ address: IPAddress) -> Bool {
     let inner = address.inner
     if allowed.contains(where: { $0.contains(address) || (inner.map($0.contains) ?? false) }) {
       return true
     }
-    // Loopback and unspecified look like compatible addresses; their inner ones are refused as 0.0.0.0/8.
+    // `::1` and `::` look like IPv4-compatible addresses. Their inner addresses are refused, being in 0.0.0.0/8.
     let judged = inner ?? address
     if judged.bytes.count == 16 && !Self.globalUnicast.contains(where: { $0.contains(judged) }) {
       return false
@@ -34,7 +34,7 @@ public struct AddressPolicy: Sendable, Hashable {
     return !Self.special.contains { $0.contains(judged) }
   }
 
-  /// The part of IPv6 that IANA gives out (RFC 4291 §2.4).
+  /// The part of IPv6 that IANA assigns (RFC 4291 §2.4).
   private static let globalUnicast = ["2000::/3"].compactMap(CIDR.init)
 
   private static let special = [

@@ -1,11 +1,11 @@
-/// An origin, or all those of the hosts below a name: `https://example.org`, `https://*.example.org:8443`.
+/// An origin, or the origins of all hosts below a name: `https://example.org`, `https://*.example.org:8443`.
 package struct OriginPattern: Sendable, Hashable {
   private let scheme: String
   private let host: String
   private let port: Int
   private let isForSubdomains: Bool
 
-  /// nil for what is none.
+  /// Reads a pattern; nil if the text is not a pattern.
   package init?(_ text: String) {
     guard let start = text.firstRange(of: "://") else { return nil }
     let rest = text[start.upperBound...]

@@ -1,14 +1,14 @@
-/// The URL for people and logs.
+/// The form of a URL for people and logs.
 extension WebURL {
-  /// The URL without user and password, and with `***` for the values of parameters that sign or grant, in the path as in the
-  /// query. The view function `haul.redacted` has the same rules.
+  /// The URL without user and password, and with `***` for the values of parameters that sign or grant access, both in
+  /// the path and in the query. The SQL function `haul.redacted` has the same rules.
   package var redacted: String {
     var shown = "\(scheme)://\(hostKey)" + Self.redact(path, separators: ";/")
     if let query { shown += "?" + Self.redact(query, separators: "&;") }
     return shown
   }
 
-  /// `text` with the values of secret parameters hidden. Parameters stand between `separators`.
+  /// Returns `text` with hidden values of secret parameters. The characters in `separators` separate parameters.
   private static func redact(_ text: String, separators: String) -> String {
     var shown = ""
     var rest = text[...]
@@ -22,7 +22,7 @@ extension WebURL {
     return shown
   }
 
-  /// A parameter's name in lower case, without percent-encoding.
+  /// Returns a parameter's name in lower case, without percent-encoding.
   private static func decoded(_ name: Substring) -> String {
     var bytes: [UInt8] = []
     var rest = name.utf8
@@ -48,7 +48,7 @@ extension WebURL {
     "h",
     "ex", "is", "hm", "pw", "p",
   ]
-  /// Names that hold one of these: S3, GCS, CloudFront, Akamai, Cloudflare, Alibaba and Tencent clouds, SharePoint, Zenodo,
+  /// Parts of secret names: S3, GCS, CloudFront, Akamai, Cloudflare, Alibaba and Tencent clouds, SharePoint, Zenodo,
   /// Dataverse, and usual names of keys and sessions.
   private static let secretParts = [
     "sig", "token", "key", "secret", "pass", "pwd", "credential", "auth", "expire", "policy",

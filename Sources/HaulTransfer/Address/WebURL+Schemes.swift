@@ -4,16 +4,16 @@ extension WebURL {
   package static let webSchemes: Set<String> = ["http", "https"]
   /// Schemes that are allowed only if ``DownloaderConfiguration/allowedSchemes`` contains them.
   package static let fileSchemes: Set<String> = ["ftp", "ftps", "sftp"]
-  /// What can be submitted.
+  /// All schemes that a submitted URL may have.
   package static let knownSchemes = webSchemes.union(fileSchemes)
 
-  /// Whether another protocol than HTTP is spoken.
+  /// Whether the URL's protocol is not HTTP.
   package var isFile: Bool { Self.fileSchemes.contains(scheme) }
 
-  /// Why the URL names no single file that could be fetched; nil for one that does, and for those of HTTP.
+  /// The error for a URL that names no single file; nil for a URL that names one, and for HTTP URLs.
   ///
-  /// libcurl lists a directory where the path, with `%2F` decoded, ends in a slash, and does what `;type=` says (RFC 1738
-  /// §3.2.2): the one would be saved as if it were a file, the other changes line ends.
+  /// libcurl lists a directory if the path, with `%2F` decoded, ends in a slash, and Haul would save the list as if it
+  /// were a file. libcurl also obeys `;type=` (RFC 1738 §3.2.2), which changes line ends.
   package var noFile: TransferError? {
     guard isFile else { return nil }
     let why: String? =

@@ -1,9 +1,10 @@
-/// The URL as a request has it.
+/// The form of a URL in a request.
 extension WebURL {
-  /// What is fetched: in path and query every byte that RFC 3986 forbids is percent-encoded, and over HTTP the dot segments
-  /// of the path are resolved (RFC 3986 §5.2.4). An existing `%` stays.
+  /// The URL to request. In path and query, every byte that RFC 3986 forbids is percent-encoded. Over HTTP, the path's
+  /// dot segments are resolved (RFC 3986 §5.2.4). An existing `%` stays.
   ///
-  /// ``text`` keeps them as submitted, because it identifies the job. The brackets of an IPv6 host are no part of this.
+  /// ``text`` keeps path and query as submitted, because it identifies the job. The brackets of an IPv6 host are not
+  /// encoded.
   var wire: String {
     let bytes = text.utf8
     let host = bytes.index(bytes.startIndex, offsetBy: scheme.utf8.count + "://".utf8.count)
@@ -16,7 +17,7 @@ extension WebURL {
     return String(text[..<given.startIndex] + path + rest[end...])
   }
 
-  /// Whether nothing of a path and its query is to be changed.
+  /// Returns whether a path and its query need no change.
   private static func isPlain(_ given: Substring) -> Bool {
     var isAfterSlash = false
     for byte in given.utf8 {
@@ -42,7 +43,7 @@ extension WebURL {
     }
   }
 
-  /// A path without `.` and `..`; one that ends in either ends in a slash.
+  /// Returns a path without `.` and `..`. If the path ends in one of them, the result ends in a slash.
   private static func withoutDots(_ path: Substring) -> Substring {
     let segments = path.split(separator: "/", omittingEmptySubsequences: false)
     guard segments.contains(where: { $0 == "." || $0 == ".." }) else { return path }

@@ -1,61 +1,64 @@
 internal import Glibc
 internal import HaulCLibcurl
 
-/// A URL as libcurl understands it, so that what is checked is what is fetched.
+/// A URL as libcurl understands it, so that Haul checks and fetches the same URL.
 ///
-/// Spaces and bytes beyond ASCII are percent-encoded, numeric IPv4 hosts are written in the usual way, the
-/// fragment is dropped; otherwise path and query stay as submitted, dot segments and an empty query included. ``wire`` is what
-/// a request has.
+/// Spaces and bytes beyond ASCII are percent-encoded, numeric IPv4 hosts are written in the usual way, and the fragment
+/// is dropped. Otherwise path and query stay as submitted, including dot segments and an empty query. A request carries
+/// ``wire``.
 package struct WebURL: Sendable, Hashable {
-  /// The whole URL as it is fetched, with credentials if there are any. Do not show: ``redacted``.
+  /// The whole URL, including any credentials. Do not show it: show ``redacted``.
   package let text: String
-  /// In lower case.
+  /// The scheme in lower case.
   package let scheme: String
-  /// In lower case, IPv6 in brackets; a name in other scripts is spelled `xn--…` (RFC 5890), as DNS knows it.
+  /// The host in lower case, with an IPv6 address in brackets. A name in another script is spelled `xn--…` (RFC 5890),
+  /// as DNS knows it.
   package let host: String
-  /// The port connected to, given or the scheme's default.
+  /// The port to connect to: the given port or the scheme's default.
   package let port: Int
-  /// Begins with `/`, still percent-encoded.
+  /// The path, still percent-encoded. It begins with `/`.
   package let path: String
-  /// Without `?`; nil if there is none.
+  /// The query without `?`; nil if there is none.
   package let query: String?
-  /// Whether a user name or password stands in the URL. The engine refuses such URLs.
+  /// Whether the URL holds a user name or a password. The engine refuses such URLs.
   package let hasCredentials: Bool
-  /// The unit of politeness: `example.org`, or `example.org:8443` if that is not the scheme's port. An IPv6 address is
-  /// written as inet_ntop(3) does, since libcurl leaves several spellings of one.
+  /// The name under which limits per host apply: `example.org`, or `example.org:8443` if that is not the scheme's
+  /// default port. An IPv6 address is written as inet_ntop(3) writes it, because libcurl keeps different spellings of
+  /// an address.
   package let hostKey: String
 
   /// Parses an absolute URL.
   ///
   /// - Parameters:
-  ///   - text: may hold spaces inside; none around.
-  ///   - schemes: in lower case.
-  /// - Throws: `.blockedURL` if it cannot be parsed or its scheme is not one of `schemes`.
+  ///   - text: The URL. It may hold spaces inside, but not around it.
+  ///   - schemes: The allowed schemes in lower case.
+  /// - Throws: `.blockedURL` if the URL cannot be parsed or its scheme is not one of `schemes`.
   package init(
     _ text: String, schemes: Set<String> = WebURL.webSchemes
   ) throws(TransferError) {
     // libcurl reads `http:///a` as `http://a/`; RFC 9110 §4.2.1 has no use for a URL without host.
     let rest = Substring(text.utf8.drop { $0 != UInt8(ascii: ":") })
     guard !rest.hasPrefix(":///") else { throw .noHost }
-    // Nor of `http:/a`, which it reads likewise.
+    // libcurl reads `http:/a` as `http://a/` too.
     guard !rest.hasPrefix(":/") || rest.hasPrefix("://") else { throw .noSlash }
     let parser = try URLParser()
     try parser.set(text, UInt32(CURLU_PATH_AS_IS))
     try self.init(parser, hasEmptyQuery: Self.hasEmptyQuery(text), schemes: schemes)
   }
 
-  /// Whether `?` ends a URL or reference: libcurl drops it, though it makes another URL (RFC 3986 §6.2.3).
+  /// Returns whether a URL or reference ends in `?`. libcurl drops this `?`, although it makes another URL (RFC 3986
+  /// §6.2.3).
   private static func hasEmptyQuery(_ text: String) -> Bool {
     let reference = text.utf8.prefix { $0 != UInt8(ascii: "#") }
     return reference.last == UInt8(ascii: "?")
       && !reference.dropLast().contains(UInt8(ascii: "?"))
   }
 
-  /// The URL a Location field means (RFC 9110 §10.2.2, RFC 3986 §5).
+  /// Returns the URL that a Location field means (RFC 9110 §10.2.2, RFC 3986 §5).
   ///
-  /// This URL's credentials are not carried over; those that `location` spells out are kept, to be refused.
+  /// The result does not get this URL's credentials. It keeps credentials in `location`, so that the engine refuses it.
   ///
-  /// - Throws: `.blockedURL` as for ``init(_:schemes:)``.
+  /// - Throws: `.blockedURL`, as ``init(_:schemes:)`` does.
   package func resolving(
     location: String, schemes: Set<String> = WebURL.webSchemes
   ) throws(TransferError) -> WebURL {
@@ -64,7 +67,7 @@ package struct WebURL: Sendable, Hashable {
     parser.clear(CURLUPART_USER)
     parser.clear(CURLUPART_PASSWORD)
     let reference = location.prefix { $0 != "#" }
-    // libcurl 7.88 takes an empty reference for the directory; RFC 3986 §5.2.2 for the same document.
+    // For an empty reference, libcurl 7.88 returns the directory, and RFC 3986 §5.2.2 the same document.
     if !reference.isEmpty { try parser.set(String(reference), 0) }
     return try WebURL(
       parser, hasEmptyQuery: !reference.isEmpty && Self.hasEmptyQuery(String(reference)),
@@ -75,7 +78,7 @@ package struct WebURL: Sendable, Hashable {
     _ parser: borrowing URLParser, hasEmptyQuery: Bool, schemes: Set<String>
   ) throws(TransferError) {
     parser.clear(CURLUPART_FRAGMENT)
-    // `http://@host/` names nobody.
+    // `http://@host/` has no user.
     if parser.get(CURLUPART_USER)?.isEmpty == true, parser.get(CURLUPART_PASSWORD)?.isEmpty ?? true
     {
       parser.clear(CURLUPART_USER)
@@ -101,7 +104,7 @@ package struct WebURL: Sendable, Hashable {
     path = parser.get(CURLUPART_PATH) ?? "/"
     query = parser.get(CURLUPART_QUERY)
     hasCredentials = parser.get(CURLUPART_USER) != nil || parser.get(CURLUPART_PASSWORD) != nil
-    // `example.org.` is the same host.
+    // `example.org.` is the same host as `example.org`.
     let name = self.host.hasSuffix(".") ? String(self.host.dropLast()) : self.host
     // RFC 1035 §2.3.4.
     let labels = name.split(separator: ".", omittingEmptySubsequences: false)
@@ -112,10 +115,10 @@ package struct WebURL: Sendable, Hashable {
     hostKey = isDefault ? key : "\(key):\(port)"
   }
 
-  /// Scheme, host and port: what ``isSameOrigin(as:)`` compares.
+  /// The scheme, host and port, which ``isSameOrigin(as:)`` compares.
   var origin: String { "\(scheme)://\(host):\(port)" }
 
-  /// Whether scheme, host and port are equal (RFC 9110 §4.3.1).
+  /// Returns whether scheme, host and port are equal (RFC 9110 §4.3.1).
   package func isSameOrigin(as other: WebURL) -> Bool {
     scheme == other.scheme && host == other.host && port == other.port
   }
@@ -136,9 +139,9 @@ package struct WebURL: Sendable, Hashable {
     unsafe curl_url_cleanup(handle)
   }
 
-  /// Sets the URL, or resolves a reference against the one that is set.
+  /// Sets the URL, or resolves a reference against the URL that is already set.
   func set(_ text: String, _ flags: UInt32) throws(TransferError) {
-    // libcurl would make a `+` of a space in the query, which not every server reads as one.
+    // libcurl would turn a space in the query into `+`, which not every server reads as a space.
     let encoded =
       text.utf8.contains(UInt8(ascii: " "))
       ? text.split(separator: " ", omittingEmptySubsequences: false).joined(separator: "%20")
@@ -146,14 +149,14 @@ package struct WebURL: Sendable, Hashable {
     let flags = flags | UInt32(CURLU_NON_SUPPORT_SCHEME) | UInt32(CURLU_URLENCODE)
     let result = unsafe curl_url_set(handle, CURLUPART_URL, encoded, flags)
     guard result == CURLUE_OK, !text.utf8.contains(0) else {
-      // The text may hold credentials and cannot be redacted: it stays out of the sentence.
+      // The text may hold credentials and cannot be redacted, so the message leaves it out.
       let why = result == CURLUE_OK ? "NUL byte" : unsafe String(cString: curl_url_strerror(result))
       throw TransferError(.blockedURL, "the URL cannot be parsed: \(why)")
     }
   }
 
-  /// Host names in other scripts as DNS knows them. libcurl asks the locale how they are coded, which in a program is `C` unless
-  /// it says otherwise: so this thread has another meanwhile.
+  /// Spells a host name in another script as DNS knows it. libcurl asks the locale for the name's encoding, and a
+  /// program's locale is `C` unless the program sets it. So this thread gets another locale meanwhile.
   func spellHostInASCII() throws(TransferError) {
     guard let host = get(CURLUPART_HOST), !host.utf8.allSatisfy({ $0 < 0x80 }) else { return }
     let before = unsafe uselocale(Self.utf8)
@@ -162,18 +165,19 @@ package struct WebURL: Sendable, Hashable {
     guard let spelled, unsafe curl_url_set(handle, CURLUPART_HOST, spelled, 0) == CURLUE_OK,
       let text = get(CURLUPART_URL)
     else { throw .badHost }
-    // Digits of other scripts have become those of an address, which is read only as a part of a URL.
+    // Digits of other scripts are now digits of an address. libcurl reads an address only as part of a URL.
     try set(text, 0)
   }
 
-  /// newlocale(3); never freed. `nonisolated(unsafe)` holds because nothing changes it.
+  /// A locale with UTF-8, from newlocale(3); never freed. `nonisolated(unsafe)` is safe because nothing changes the
+  /// locale.
   nonisolated(unsafe) private static let utf8 = unsafe newlocale(1 << LC_CTYPE, "C.UTF-8", nil)
 
   func clear(_ part: CURLUPart) {
     _ = unsafe curl_url_set(handle, part, nil, 0)
   }
 
-  /// nil if the part is not there.
+  /// Returns a part of the URL; nil if the URL lacks it.
   func get(_ part: CURLUPart, _ flags: UInt32 = 0) -> String? {
     var text: UnsafeMutablePointer<CChar>?
     guard unsafe curl_url_get(handle, part, &text, flags) == CURLUE_OK, let text = unsafe text
