@@ -1,6 +1,7 @@
 import Synchronization
 
-/// How many more downloads of a sequence may begin: as many as may run, and one for each result that is taken.
+/// Limits how many downloads of a sequence may begin: as many as may run at once, and one more for each result that is
+/// taken.
 final class Demand: Sendable {
   private struct State {
     var places: Int
@@ -12,7 +13,7 @@ final class Demand: Sendable {
 
   init(_ places: Int) { state = Mutex(State(places: places)) }
 
-  /// Waits for a place. Returns false where ``end()`` came first.
+  /// Waits for a place. Returns false if ``end()`` came first.
   func take() async -> Bool {
     await withCheckedContinuation { continuation in
       let answer = state.withLock { state -> Bool? in
@@ -28,7 +29,7 @@ final class Demand: Sendable {
     }
   }
 
-  /// Gives one more place.
+  /// Adds a place.
   func give() {
     let next = state.withLock { state -> CheckedContinuation<Bool, Never>? in
       if let first = state.waiting.first {
@@ -41,7 +42,7 @@ final class Demand: Sendable {
     next?.resume(returning: true)
   }
 
-  /// Nothing more begins.
+  /// Ends the demand: no further download begins.
   func end() {
     let waiting = state.withLock { state in
       state.isOver = true

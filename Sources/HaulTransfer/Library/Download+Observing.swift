@@ -1,15 +1,15 @@
 import HaulSystem
 import Synchronization
 
-/// What others see of a download while it runs.
+/// Observing a download while it runs.
 extension Download {
-  /// The progress, about four times a second, and once more at the end.
+  /// The progress as a sequence: one value about four times a second, and one at the end.
   public var progress: ProgressSequence { ProgressSequence(download: self) }
 
-  /// The progress now.
+  /// The present progress.
   public var currentProgress: DownloadProgress { look().progress }
 
-  /// The events from now on. The first is the present state; the sequence ends with the download.
+  /// The events from now on. The first event is the present state. The sequence ends with the download.
   public var events: AsyncStream<DownloadEvent> {
     let (stream, continuation) = AsyncStream.makeStream(of: DownloadEvent.self)
     let key = shared.withLock { state -> Int? in
@@ -32,7 +32,7 @@ extension Download {
     return stream
   }
 
-  /// Sends progress for as long as anyone follows the events, and keeps no download alive.
+  /// Sends progress while the events have observers. The task does not keep the download alive.
   private func ticker() -> Task<Void, Never> {
     Task { [weak self] in
       repeat {
@@ -41,12 +41,12 @@ extension Download {
     }
   }
 
-  /// Returns whether to go on.
+  /// Sends the progress if it has changed. Returns whether the ticker goes on.
   private func tick() -> Bool {
     let before = shared.withLock { $0.sentProgress }
     let progress = look().progress
     return shared.withLock { state in
-      // What was sent meanwhile is newer.
+      // Newer progress was sent meanwhile.
       if state.sentProgress != before { return state.result == nil }
       guard state.result == nil, !state.observers.isEmpty else {
         state.ticker = nil
@@ -57,17 +57,17 @@ extension Download {
     }
   }
 
-  /// The time between two looks at the progress.
+  /// The time between two values of the progress.
   private static let interval = Duration.milliseconds(250)
 
   /// The progress of a download, until it ends.
   public struct ProgressSequence: AsyncSequence, Sendable {
     let download: Download
 
-    /// Starts with the present progress.
+    /// Returns an iterator that starts with the present progress.
     public func makeAsyncIterator() -> Iterator { Iterator(download: download) }
 
-    /// Follows one download.
+    /// Gives the progress of one download.
     public struct Iterator: AsyncIteratorProtocol {
       let download: Download
       private var hasBegun = false
@@ -77,7 +77,8 @@ extension Download {
         self.download = download
       }
 
-      /// Waits a quarter of a second, except the first time. If the task is cancelled, the sequence ends.
+      /// Returns the progress after a quarter of a second, the first time at once. Nil after the end, or if the task is
+      /// cancelled.
       public mutating func next() async -> DownloadProgress? {
         if hasEnded { return nil }
         if hasBegun, (try? await Task.sleep(for: Download.interval)) == nil { return nil }
@@ -108,15 +109,15 @@ extension Download {
     }
   }
 
-  /// What the download has taken so far, of time, bytes and attempts.
+  /// The time, bytes and attempts that the download has taken so far.
   public var metrics: DownloadMetrics {
     let fetched = work.progress?.fetched ?? 0
     return shared.withLock { $0.spent.metrics(fetched: fetched, now: .now) }
   }
 
-  // MARK: - What the work tells
+  // MARK: - Reports from the work
 
-  /// Tells all who follow. Not under the lock.
+  /// Sends an event to all observers and monitors. Do not call it under the lock.
   func tell(_ event: DownloadEvent) {
     shared.withLock { $0.tell(event) }
     deliver()
@@ -138,7 +139,7 @@ extension Download {
     }
   }
 
-  /// Every monitor has received the end.
+  /// Ends the events and resumes all waiters, after every monitor has received the end.
   private func letGo() {
     let (observers, waiters) = shared.withLock { state in
       state.isTold = true
@@ -149,7 +150,7 @@ extension Download {
     for waiter in waiters { waiter.resume() }
   }
 
-  /// More is durable. It may be said late, where the disk was slower than the end.
+  /// Records that more bytes are durable. A report after the end has no effect: the disk may be slower than the end.
   func saved(_ data: ResumeData) {
     shared.withLock { state in
       guard state.result == nil else { return }
@@ -159,10 +160,10 @@ extension Download {
     deliver()
   }
 
-  /// Nothing can be continued.
+  /// Forgets the resume data, because nothing can be continued.
   func forgetSaved() { shared.withLock { $0.saved = nil } }
 
-  /// The attempt is over, so far as its bytes go.
+  /// Records the bytes of an attempt that is over.
   func remember(_ progress: AttemptProgress) {
     shared.withLock { state in
       state.last = (progress.bytes, progress.total)
@@ -170,7 +171,7 @@ extension Download {
     }
   }
 
-  /// A response is here. Returns why its body is not wanted; nil where it is.
+  /// Handles a response. Returns why its body is not wanted; nil if the body is wanted.
   func received(_ response: DownloadResponse) -> TransferError? {
     shared.withLock { $0.response = response }
     tell(.response(response))
@@ -183,9 +184,10 @@ extension Download {
     }
   }
 
-  /// Chooses the file's name, where the response names it and none is chosen. Returns why it cannot be used; nil where it can.
+  /// Chooses the file's name, if the response names the file and no name is chosen yet. Returns why the name cannot be
+  /// used; nil if it can be used.
   ///
-  /// - Throws: what the program throws.
+  /// - Throws: The error that the program's ``DownloadOptions/destination`` throws.
   private func chooseName(_ response: DownloadResponse) throws -> TransferError? {
     guard request.isDirectory, chosenName == nil else { return nil }
     let name = try request.options.destination?(response) ?? response.fileName
@@ -198,29 +200,29 @@ extension Download {
     }
   }
 
-  /// Chooses the file's name by its URL, where there is no response.
+  /// Chooses the file's name from the URL, if there is no response.
   func chooseName(by url: WebURL) {
     guard request.isDirectory else { return }
     let name = FileName.last(of: url) ?? FileName.unknown
     shared.withLock { $0.chosenName = $0.chosenName ?? name }
   }
 
-  /// The path that was chosen below the directory that was asked for; nil before, and where a file was asked for.
+  /// The chosen path below the requested directory; nil before it is chosen, and if the request names a file.
   var chosenName: String? { shared.withLock { $0.chosenName } }
 
-  /// The path of the file, as far as it is known.
+  /// The path of the file, or of the requested directory while the file has no name.
   var path: String { request.path + (chosenName ?? "") }
 
   // MARK: - Waiting for the end
 
-  /// Returns when it is over.
+  /// Returns when the download is over.
   func untilFinished() async {
     await withCheckedContinuation { continuation in
       if register(continuation) == nil { continuation.resume() }
     }
   }
 
-  /// As ``untilFinished()``, or when the task is cancelled.
+  /// Returns when the download is over or the task is cancelled.
   func untilFinishedOrCancelled() async {
     let key = Mutex<Int?>(nil)
     await withTaskCancellationHandler {
@@ -228,7 +230,7 @@ extension Download {
         let number = register(continuation)
         key.withLock { $0 = number }
         guard let number else { return continuation.resume() }
-        // The handler may have come before there was anything to cancel.
+        // The handler may have run before there was anything to cancel.
         if Task.isCancelled { unregister(number) }
       }
     } onCancel: {
@@ -236,7 +238,7 @@ extension Download {
     }
   }
 
-  /// Returns nil, and keeps nothing, where it is over.
+  /// Registers a waiter and returns its key. Returns nil, and registers nothing, if the download is over.
   private func register(_ continuation: CheckedContinuation<Void, Never>) -> Int? {
     shared.withLock { state in
       guard !state.isTold else { return nil }

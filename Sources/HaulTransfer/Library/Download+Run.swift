@@ -1,7 +1,7 @@
 import HaulSystem
 import Synchronization
 
-/// From the start to the end.
+/// Running a download from its start to its end.
 extension Download {
   // MARK: - Its turn
 
@@ -9,7 +9,7 @@ extension Download {
     DownloadGate.Ticket(download: ObjectIdentifier(self), number: stay)
   }
 
-  /// Puts the download in line, unless its stay has changed since.
+  /// Puts the download in line, unless it no longer waits or its stay is no longer `stay`.
   func enter(after stay: Int = 0) {
     let ticket = shared.withLock { state -> DownloadGate.Ticket? in
       guard state.phase == .waiting, state.stay == stay else { return nil }
@@ -23,11 +23,11 @@ extension Download {
 
   private func wait(at gate: DownloadGate, _ ticket: DownloadGate.Ticket) {
     gate.add(self, ticket)
-    // It is ended → leaves → is added.
+    // Handles this order: the download is ended → it leaves the gates → it is added.
     if shared.withLock({ $0.stay != ticket.number }) { leave(ticket) }
   }
 
-  /// A gate has let it in: on to the next, or it begins.
+  /// Continues after a gate has admitted the download: at the next gate, or with the attempt.
   func admitted(_ ticket: DownloadGate.Ticket) {
     let passed = shared.withLock { state -> Int? in
       guard state.phase == .waiting, state.stay == ticket.number else { return nil }
@@ -68,7 +68,8 @@ extension Download {
     deliver()
   }
 
-  /// What follows from a failure. Returns the stay after which it enters again at once; nil where it does not.
+  /// Decides what follows a failure. Returns the stay after which the download enters the line again at once; nil if it
+  /// does not.
   private func settle(_ error: TransferError, _ state: inout State) -> Int? {
     let isStopped = error.errorClass == .cancelled
     switch state.wish {
@@ -129,18 +130,18 @@ extension Download {
 
   private enum Ending {
     case nothing
-    /// The attempt under way is stopped.
+    /// Stop the attempt in progress.
     case stop
-    /// It waits no more.
+    /// Leave the line.
     case leave
-    /// It was over before.
+    /// Forget the download, which was over before.
     case forget
   }
 
   /// Ends the run as `wish` says. A cancellation overrules all others.
   func end(_ wish: Wish) { end { _ in wish } }
 
-  /// The downloader ends.
+  /// Ends the download because its downloader ends.
   func endWithDownloader() {
     end { [isListed = members?.areListed ?? false] in
       isListed || $0.isSuspended ? .pause : .cancel
@@ -196,10 +197,10 @@ extension Download {
 
   // MARK: - The partial file
 
-  /// The end, once the partial file is removed.
+  /// Removes the partial file, then ends the download.
   private func endRemoving(_ result: Result<DownloadedFile, TransferError>, _ state: inout State) {
     guard let data = state.saved else { return state.finish(result) }
-    // What removes it is as good as a run.
+    // The removal counts as a run.
     (state.phase, state.saved) = (.running, nil)
     remove(data, thenFinish: result, &state)
   }
@@ -210,7 +211,7 @@ extension Download {
   ) {
     registry?.begin()
     state.removal = Task {
-      // The next one may still wait for its turn, without a lock on the file.
+      // A download that continues this file may still wait for its turn, without a lock on the file.
       if registry?.continues(data) != true { await work.discard(data) }
       registry?.forget(data)
       if let result {
@@ -221,21 +222,21 @@ extension Download {
     }
   }
 
-  /// Returns when the partial file is gone that ``cancel()`` has removed.
+  /// Returns when the partial file that ``cancel()`` removes is gone.
   func untilRemoved() async { await shared.withLock { $0.removal }?.value }
 
-  /// Whether ``cancel()`` has ended it.
+  /// Whether ``cancel()`` has ended the download.
   var isCancelled: Bool { shared.withLock { $0.wish == .cancel } }
 
-  /// Whether it is still to make its file.
+  /// Whether the download is still going to make its file.
   var isToComplete: Bool { shared.withLock { $0.wish == .complete && $0.result == nil } }
 
-  /// Whether the partial file is to stay when the downloader ends: it was paused, or is in a list.
+  /// Whether the partial file stays when the downloader ends: the download was paused, or is in a list.
   var keepsPartAfterShutdown: Bool {
     members?.areListed == true || shared.withLock { $0.wish == .pause || $0.endedSuspended }
   }
 
-  /// Whether the partial file is to stay after the attempt has failed with `error`.
+  /// Returns whether the partial file stays after the attempt has failed with `error`.
   func keepsPart(after error: TransferError) -> Bool {
     shared.withLock { state in
       switch state.wish {
@@ -248,14 +249,14 @@ extension Download {
 }
 
 extension Download.State {
-  /// Takes back the wish to suspend. Returns whether ``Download/resume()`` has come since.
+  /// Takes back the wish to suspend. Returns whether ``Download/resume()`` was called since.
   mutating func endSuspension() -> Bool {
     wish = .complete
     defer { isResumed = false }
     return isResumed
   }
 
-  /// What waits for a turn or a time waits no more.
+  /// Takes the download out of the line, and ends its wait for a retry.
   mutating func leaveLine() {
     stay += 1
     retry?.cancel()
@@ -267,7 +268,7 @@ extension Download.State {
     tell(.state(phase))
   }
 
-  /// The end, whatever it was.
+  /// Ends the download with this result, unless it has ended before.
   mutating func finish(_ result: Result<DownloadedFile, TransferError>) {
     guard self.result == nil else { return }
     timer?.cancel()

@@ -1,21 +1,21 @@
 import HaulSystem
 import Synchronization
 
-/// What a scripted download does, for tests of your own code.
+/// Gives a script control over its download, for tests of your own code.
 public struct DownloadScript: Sendable {
-  /// What was asked for.
+  /// The request of the download.
   public let request: DownloadRequest
   fileprivate let download: Download
   fileprivate let work: ScriptWork
 
-  /// Has all who follow the download see this progress. ``Download/events`` gives each one, ``Download/progress`` the last of each
-  /// quarter of a second.
+  /// Sends this progress to all who follow the download. ``Download/events`` gives each value, ``Download/progress``
+  /// the last value of each quarter of a second.
   public func send(_ progress: DownloadProgress) {
     work.progressNow.withLock { $0 = progress }
     download.shared.withLock { $0.send(progress) }
   }
 
-  /// Has all who follow the download see this event. States and the end come by themselves.
+  /// Sends this event to all who follow the download. Changes of the state and the end are sent automatically.
   public func send(_ event: DownloadEvent) {
     switch event {
     case .progress(let progress): return send(progress)
@@ -28,11 +28,12 @@ public struct DownloadScript: Sendable {
 }
 
 extension Download {
-  /// A download without network and files, for tests of your own code. It begins at once, and ends with what `script` returns or
-  /// throws: a ``TransferError``, or any other error as if ``DownloadOptions/validate`` had thrown it.
+  /// Creates a download without network and files, for tests of your own code. It begins at once. It ends with the file
+  /// that `script` returns, or the error that it throws. An error other than a ``TransferError`` counts as thrown by
+  /// ``DownloadOptions/validate``.
   ///
-  /// ``cancel()``, ``pause()`` and ``suspend()`` cancel the script's task; a `CancellationError` from it ends the download as
-  /// `cancelled`. After ``resume()`` the script runs again from its beginning.
+  /// ``cancel()``, ``pause()`` and ``suspend()`` cancel the script's task. If the script throws a `CancellationError`,
+  /// the download ends as `cancelled`. After ``resume()`` the script runs again from its beginning.
   public convenience init(
     _ request: DownloadRequest,
     script: @escaping @Sendable (DownloadScript) async throws -> DownloadedFile
@@ -42,7 +43,7 @@ extension Download {
   }
 }
 
-/// Plays a script.
+/// The work of a download that plays a script.
 private final class ScriptWork: DownloadWork {
   let progressNow = Mutex<DownloadProgress?>(nil)
   private let script: @Sendable (DownloadScript) async throws -> DownloadedFile
@@ -74,7 +75,7 @@ private final class ScriptWork: DownloadWork {
 
   func stop() { task.withLock(\.self)?.cancel() }
 
-  /// The rate is the script's.
+  /// The progress that the script sent last, with the script's own rate.
   var progress: AttemptProgress? {
     progressNow.withLock(\.self).map {
       AttemptProgress(bytes: $0.bytes, total: $0.expected, rate: $0.rate)

@@ -13,16 +13,17 @@ import Synchronization
 ///
 /// After ``Downloader/shutdown()`` the partial files of failed downloads are gone as well, unless they are in a list.
 ///
-/// The next program that reads a list starts what failed, ran or was ended by ``pause()``. What was suspended is suspended again until
-/// ``resume()``.
+/// The next program that reads a list restarts downloads that failed, were running or were ended by ``pause()``.
+/// Suspended downloads are suspended again until ``resume()``.
 ///
-/// All calls may be made from any thread, at any time, and again.
+/// You may make all calls from any thread, at any time, and repeatedly.
 public final class Download: Sendable {
-  /// How the run under way is to end.
+  /// How the current run should end.
   enum Wish: Sendable, Equatable {
     case complete, suspend, pause, timeOut, cancel
 
-    /// A wish replaces one of a lower rank. A caller that waits for an end must get one:
+    /// The rank of the wish. A wish replaces only a wish of a lower rank, because a caller that waits for an end must
+    /// get one:
     ///   `pause()` waits → another thread calls `suspend()` → the download must end all the same.
     var rank: Int {
       switch self {
@@ -37,34 +38,35 @@ public final class Download: Sendable {
   struct State: Sendable {
     var phase = DownloadState.waiting
     var wish = Wish.complete
-    /// ``resume()`` came while a suspension was under way.
+    /// Whether ``resume()`` was called while a suspension was in progress.
     var isResumed = false
-    /// It was suspended when ``pause()`` or the downloader ended it: a list keeps it as paused.
+    /// Whether the download was suspended when ``pause()`` or the downloader ended it. A list then keeps it as paused.
     var endedSuspended = false
     var priority: Int
-    /// The stay in the gates, and how many have let it in. A ticket with another number means nothing any more.
+    /// The number of the stay in the gates, and how many gates have admitted the download. A ticket with another number
+    /// is void.
     var stay = 0
     var passed = 0
     var failures = RetryPolicy.Failures()
-    /// What is durable.
+    /// The resume data for the durable bytes.
     var saved: ResumeData?
     var response: DownloadResponse?
-    /// The path that was chosen below the directory that was asked for; nil before.
+    /// The chosen path below the requested directory; nil before it is chosen.
     var chosenName: String?
     var meter = RateMeter()
     var spent = Spent()
-    /// Once it is over, or between two attempts.
+    /// The last known number of bytes, and the length of the file.
     var last: (bytes: Int64, total: Int64?) = (0, nil)
     var result: Result<DownloadedFile, TransferError>?
-    /// The file that it has made; nil before, and where an older file counts as the result.
+    /// The identity of the file that the download made; nil before, and if an older file counts as the result.
     var published: FileIdentity?
-    /// What ``DownloadOptions/validate`` threw.
+    /// The error that the program's own code threw, such as ``DownloadOptions/validate``.
     var refusal: (any Error)?
     var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
     var observers: [Int: AsyncStream<DownloadEvent>.Continuation] = [:]
-    /// Sends progress to the observers; nil while there is none.
+    /// Sends progress to the observers; nil while there is no observer.
     var ticker: Task<Void, Never>?
-    /// What it sent last.
+    /// The progress that was sent last.
     var sentProgress: DownloadProgress?
     var keys = 0
     /// Events that the monitors have not received yet, and whether a thread is delivering them.
@@ -73,7 +75,7 @@ public final class Download: Sendable {
     /// Whether every monitor has received the end.
     var isTold = false
     var timer: Task<Void, Never>?
-    /// Waits for the time of the next attempt.
+    /// Waits until the next attempt is due.
     var retry: Task<Void, Never>?
     /// Removes the partial file after the last attempt.
     var removal: Task<Void, Never>?
@@ -83,25 +85,25 @@ public final class Download: Sendable {
       return keys
     }
 
-    /// Whether ``suspend()`` was the last word.
+    /// Whether the download is suspended, is being suspended, or was suspended when it ended.
     var isSuspended: Bool {
       phase == .paused || endedSuspended || (phase == .running && wish == .suspend && !isResumed)
     }
   }
 
-  /// What was asked for.
+  /// The request of the download.
   public let request: DownloadRequest
-  /// `name` or `name:port` of the URL's host; empty where the URL cannot be read.
+  /// The URL's host as `name` or `name:port`; empty if the URL cannot be read.
   let host: String
   let work: any DownloadWork
   let gates: [DownloadGate]
   let monitors: [any DownloadMonitor]
   let registry: DownloadRegistry?
-  /// Those of its queue.
+  /// The downloads of this download's queue; nil without a queue.
   let members: DownloadMembers?
   let shared: Mutex<State>
 
-  /// A download that ``enter()`` starts.
+  /// Creates a download. ``enter()`` starts it.
   init(
     _ request: DownloadRequest, from data: ResumeData? = nil, work: any DownloadWork,
     gates: [DownloadGate] = [], monitors: [any DownloadMonitor] = [],
@@ -124,11 +126,11 @@ public final class Download: Sendable {
 
   // MARK: - The result
 
-  /// The file, complete and durable under its name. Waits until the download ends, also while it is paused.
+  /// The file, complete and durable under its name. Waits until the download ends, even while it is paused.
   ///
-  /// - Throws: `CancellationError` at once when the task that waits is cancelled, while the download goes on; what
-  ///   ``DownloadOptions/validate`` threw; else a ``TransferError``, of class `cancelled` after ``cancel()``, ``pause()`` or the
-  ///   downloader's end.
+  /// - Throws: `CancellationError` at once if the waiting task is cancelled, while the download continues; the error
+  ///   that ``DownloadOptions/validate`` threw; otherwise a ``TransferError``, of class `cancelled` after ``cancel()``,
+  ///   ``pause()`` or the downloader's end.
   public var value: DownloadedFile {
     get async throws {
       await untilFinishedOrCancelled()
@@ -138,7 +140,7 @@ public final class Download: Sendable {
     }
   }
 
-  /// The file, or why there is none. Waits for the download, also when the task that waits is cancelled.
+  /// The file or the error. Waits until the download ends, even if the waiting task is cancelled.
   public var result: Result<DownloadedFile, TransferError> {
     get async {
       await untilFinished()
@@ -146,19 +148,20 @@ public final class Download: Sendable {
     }
   }
 
-  /// The file, or why there is none; nil until the download has ended. Does not wait.
+  /// The file or the error; nil until the download has ended. Does not wait.
   public var currentResult: Result<DownloadedFile, TransferError>? { shared.withLock { $0.result } }
 
-  /// Whether it has ended without its file.
+  /// Whether the download has ended without its file.
   var hasFailed: Bool {
     if case .failure? = currentResult { true } else { false }
   }
 
-  /// The present state. It changes when the network and the disk have stopped, not when the call returns that asks for it.
+  /// The present state. After a call such as ``cancel()``, the state changes only when the network and the disk have
+  /// stopped.
   public var state: DownloadState { shared.withLock { $0.phase } }
 
-  /// The order among downloads that wait: the highest first, then the order of their start. 0 unless set. Changing it ends
-  /// nothing that runs.
+  /// The priority among waiting downloads: the highest starts first, then the order of their start. Default: 0. A
+  /// change does not stop running downloads.
   public var priority: Int {
     get { shared.withLock { $0.priority } }
     set {
@@ -172,40 +175,41 @@ public final class Download: Sendable {
     }
   }
 
-  /// What the download can be continued from: after a failure or ``pause()``, and, for a program that may be killed, while it
-  /// runs or is paused. While it runs, they come within a second of the first bytes, then every 64 MiB or 5 s, whichever is
-  /// first; they may be used once the process is gone.
+  /// The data with which the download can be continued, after a failure or ``pause()``. A program that may be killed
+  /// can also save them while the download runs or is paused. While it runs, new resume data come within a second of
+  /// the first bytes, then every 64 MiB or 5 s, whichever is first. You may use such data once the process is gone.
   ///
-  /// Nil after a success or ``cancel()``, and where the download cannot be continued: the server gives no length, or no
+  /// Nil after a success or ``cancel()``, and if the download cannot be continued: the server gives no length, or no
   /// validator that is strong enough.
   public var resumeData: ResumeData? {
     shared.withLock { $0.saved.flatMap { $0.bytes > 0 ? $0 : nil } }
   }
 
-  /// The last response whose body was taken; nil before the first, and for FTP. For another one, such as a 404, see
-  /// ``TransferError/fields`` and ``TransferError/body``.
+  /// The last response whose body was accepted; nil before the first, and for FTP. For a refused response, such as a
+  /// 404, see ``TransferError/fields`` and ``TransferError/body``.
   public var response: DownloadResponse? { shared.withLock { $0.response } }
 
   // MARK: - Steering
 
-  /// Ends the download and removes its partial file, also after ``pause()`` or a failure, unless another download of the same
-  /// downloader continues it. It removes nothing of a complete download.
+  /// Ends the download and removes its partial file, even after ``pause()`` or a failure. The partial file stays if
+  /// another download of the same downloader continues it. A complete file stays.
   public func cancel() { end(.cancel) }
 
-  /// Ends the download and keeps what can be continued. Returns after the download has ended.
+  /// Ends the download and keeps the partial file, if the download can be continued. Returns after the download has
+  /// ended.
   ///
-  /// - Returns: nil where the download was complete or cannot be continued. Then no partial file is left.
+  /// - Returns: The resume data; nil if the download was complete or cannot be continued. Then no partial file is left.
   public func pause() async -> ResumeData? {
     beginPause()
     await untilFinished()
     return resumeData
   }
 
-  /// Begins what ``pause()`` does, and returns without waiting for the end.
+  /// Pauses the download as ``pause()`` does, but does not wait for its end.
   func beginPause() { end(.pause) }
 
-  /// Stops the download until ``resume()``. It keeps its durable bytes and gives its place to the next download; ``value`` keeps
-  /// waiting. A finished download does not change.
+  /// Stops the download until ``resume()``. The download keeps its durable bytes, and the next download may run
+  /// instead. ``value`` keeps waiting. A finished download does not change.
   ///
   /// If the program drops its last reference to a suspended download, the download ends and its partial file stays.
   public func suspend() { end(.suspend) }
@@ -225,9 +229,9 @@ public final class Download: Sendable {
 }
 
 extension Download: Identifiable, Hashable {
-  /// Whether both are the same object.
+  /// Returns whether both are the same object.
   public static func == (one: Download, other: Download) -> Bool { one === other }
 
-  /// Hashes the identity.
+  /// Hashes the identity of the object.
   public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

@@ -2,7 +2,7 @@ import Synchronization
 
 /// Limits how many downloads run at once. A ``DownloadLine`` decides which one starts next.
 final class DownloadGate: Sendable {
-  /// A download's stay in its gates. One that has left and comes again has another number.
+  /// A download's stay in its gates. A download that leaves and comes again gets another number.
   struct Ticket: Hashable, Sendable {
     let download: ObjectIdentifier
     let number: Int

@@ -8,7 +8,7 @@ struct DownloadLine<Member: Hashable & Sendable>: Sendable {
     var priority: Int
     /// The order of arrival.
     let arrival: Int
-    /// Tells a place from an older one of the same member.
+    /// Distinguishes a place from an older place of the same member.
     var number: Int
 
     func precedes(_ other: Place) -> Bool {
@@ -22,16 +22,16 @@ struct DownloadLine<Member: Hashable & Sendable>: Sendable {
   var limitPerHost: Int? {
     didSet { unpark() }
   }
-  /// No member starts.
+  /// Whether no member may start.
   var isSuspended = false
 
-  /// The place of each that waits, and the host of each that runs.
+  /// The place of each waiting member, and the host of each running member.
   private var waiting: [Member: Place] = [:]
   private var running: [Member: String] = [:]
   private var runningOfHost: [String: Int] = [:]
   private var numbers = 0
   private var heap = Heap(precedes: { (one: Place, other: Place) in one.precedes(other) })
-  /// Places that were next while their host was full, by host.
+  /// Places whose turn came while their host was full, by host.
   private var parked: [String: Heap<Place>] = [:]
 
   init(limit: Int, limitPerHost: Int? = nil) {
@@ -39,17 +39,18 @@ struct DownloadLine<Member: Hashable & Sendable>: Sendable {
     self.limitPerHost = limitPerHost
   }
 
-  /// The number of places in memory, stale ones included.
+  /// The number of places in memory, including stale places.
   var places: Int { heap.count + parked.values.reduce(0) { $0 + $1.count } }
 
-  /// Appends a member. One that waits already gets a new place.
+  /// Adds a member at the end of the line. A member that already waits gets a new place.
   mutating func add(_ member: Member, host: String, priority: Int) {
     numbers += 1
     take(
       Place(member: member, host: host, priority: priority, arrival: numbers, number: numbers))
   }
 
-  /// Changes the priority of a waiting member. Among equal priorities its arrival counts. Other members do not change.
+  /// Changes the priority of a waiting member. Among equal priorities, the order of arrival counts. Other members do
+  /// not change.
   mutating func prioritize(_ member: Member, _ priority: Int) {
     guard var place = waiting[member], place.priority != priority else { return }
     numbers += 1
@@ -61,7 +62,7 @@ struct DownloadLine<Member: Hashable & Sendable>: Sendable {
     waiting[place.member] = place
     heap.insert(place)
     guard heap.count > 2 * waiting.count + 16 else { return }
-    // Most places are old ones. Those that are parked wait in the heap again until it is their turn.
+    // Most places are stale. Parked members wait in the heap again until it is their turn.
     parked = [:]
     heap = Heap(precedes: { $0.precedes($1) })
     for place in waiting.values { heap.insert(place) }
@@ -75,7 +76,7 @@ struct DownloadLine<Member: Hashable & Sendable>: Sendable {
     if runningOfHost[host] == 0 { runningOfHost[host] = nil }
     while let next = parked[host]?.removeFirst() {
       if parked[host]?.isEmpty == true { parked[host] = nil }
-      // One that has left frees no place for the next.
+      // A member that has left does not use the free place.
       guard waiting[next.member]?.number == next.number else { continue }
       heap.insert(next)
       break
@@ -86,7 +87,7 @@ struct DownloadLine<Member: Hashable & Sendable>: Sendable {
   mutating func next() -> Member? {
     guard !isSuspended, running.count < limit else { return nil }
     while let place = heap.removeFirst() {
-      // An older place of one that has left or was added again.
+      // The place is stale: its member has left or was added again.
       guard waiting[place.member]?.number == place.number else { continue }
       if let limitPerHost, runningOfHost[place.host, default: 0] >= limitPerHost {
         parked[place.host, default: Heap(precedes: { $0.precedes($1) })].insert(place)

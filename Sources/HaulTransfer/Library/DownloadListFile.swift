@@ -3,26 +3,26 @@ import Glibc
 import HaulSystem
 import Synchronization
 
-/// The file that a download is about to give its name, or has given it.
+/// The file to which a download is about to give its final name, or has given it.
 struct PublishedFile: Sendable, Hashable, Codable {
   var identity: FileIdentity
   var length: Int64
-  /// The path that was chosen for it, below the directory that was asked for; nil where its path was asked for.
+  /// The chosen path below the requested directory; nil if the request names a file.
   var chosenName: String?
 }
 
-/// A download in the file of a queue.
+/// A download in the list file of a queue.
 struct DownloadListEntry: Sendable {
-  /// The same in every process that has the list.
+  /// The identifier of the entry, the same in every process that reads the list.
   var id: String
   var request: DownloadRequest
   var priority: Int
   var isPaused: Bool
   var resumeData: ResumeData?
-  /// Set before the file gets its name: after a crash it tells whether the download is complete.
+  /// The published file, set before the file gets its name. After a crash it tells whether the download is complete.
   var published: PublishedFile?
 
-  /// The entry of a download as it is now; nil where none belongs into the list.
+  /// Creates the entry for the present state of a download; nil if the download does not belong in the list.
   init?(_ download: Download, id: String, published: PublishedFile?) {
     guard case .get = download.request.options.method, !download.request.isURL else { return nil }
     self.id = id
@@ -37,7 +37,7 @@ struct DownloadListEntry: Sendable {
 
   static func newID() -> String { String(UInt64.random(in: 0...(.max)), radix: 36) }
 
-  /// Whether the download is complete: a process may die after the file has its name, and before the list is written.
+  /// Whether the download is complete. A process may die after the file gets its name and before the list is written.
   var isComplete: Bool {
     guard let published,
       let target = try? DownloadTarget(request).named(published.chosenName)
@@ -47,7 +47,8 @@ struct DownloadListEntry: Sendable {
 }
 
 extension Download.State {
-  /// Whether a list no longer has the download: it is complete or cancelled. One that was ended by ``Download/pause()`` stays.
+  /// Whether the download has left the list: it is complete or cancelled. A download that ``Download/pause()`` ended
+  /// stays.
   fileprivate var hasLeftList: Bool {
     if case .success? = result { true } else { wish == .cancel }
   }
@@ -133,10 +134,11 @@ extension DownloadListEntry: Codable {
   }
 }
 
-/// The file that keeps the downloads of a queue. It begins with JSON. A line follows for each file that has got its name since
-/// that was written, before it got it. The file is locked as long as a queue has it.
+/// The file that keeps the downloads of a queue. It begins with JSON. After the JSON, one line follows for each file
+/// that gets its name later; the line is written before the file gets its name. A queue locks the file while it uses
+/// it.
 final class DownloadListFile: Sendable {
-  /// The version of the form that this code writes, and the only one it reads.
+  /// The version of the format that this code writes, and the only one that it reads.
   private static let version = 1
 
   private struct Content: Codable {
@@ -148,7 +150,7 @@ final class DownloadListFile: Sendable {
     var entry: String
     var file: PublishedFile
 
-    /// How each begins, with sorted keys; no line of the JSON before does.
+    /// The first bytes of each line, with sorted keys. No line of the JSON begins with them.
     static let start = Array("{\"entry\":".utf8)
   }
 
@@ -156,14 +158,14 @@ final class DownloadListFile: Sendable {
   private let name: String
   private let files: PartDirectory
   private let io: SerialIO
-  /// The locked file; nil once another queue may have it.
+  /// The locked file; nil once another queue may use the list.
   private let current: Mutex<PartFile?>
 
   /// Opens the list, or makes an empty one.
   ///
-  /// - Throws: `path_conflict` where another queue has the list, or the path names no file; `io`.
+  /// - Throws: `path_conflict` if another queue uses the list, or the path names no file; `io`.
   init(_ path: String) throws(TransferError) {
-    // C would take what stands before it for the path.
+    // C functions end a path at its first NUL byte.
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw TransferError(
         .pathConflict, "the path of the list \(path.isEmpty ? "is empty" : "holds a NUL byte")")
@@ -171,14 +173,14 @@ final class DownloadListFile: Sendable {
     self.path = path
     let directory: String
     (directory, name) = DownloadTarget.split(Self.resolved(path))
-    // What is made anew is locked before it gets the list's name.
+    // A new file is locked before it gets the list's name.
     files = PartDirectory(
       try translating(try FileDescriptor.directory(directory)), locksParts: true)
     io = SerialIO(try translating(try IOPool(threads: 1)))
     current = Mutex(try Self.open(name, in: files, path))
   }
 
-  /// The path without symbolic links, which a rename would replace. (realpath(3))
+  /// Returns the path without symbolic links, because a rename would replace a link (realpath(3)).
   private static func resolved(_ path: String) -> String {
     guard let found = unsafe realpath(path, nil) else { return path }
     defer { unsafe free(found) }
@@ -202,22 +204,22 @@ final class DownloadListFile: Sendable {
       guard file.lock(exclusive: true) else {
         throw TransferError(.pathConflict, "another queue has the list \(path)")
       }
-      // It is opened → another queue replaces it and ends → it is locked.
+      // Prevents: the file is opened → another queue replaces it and ends → the old file is locked.
       if try translating(try files.directory.status(of: name))?.inode == status.inode {
         return PartFile(name: name, inode: status.inode, file: file)
       }
     }
   }
 
-  /// Lets another queue have the list.
+  /// Unlocks the list, so that another queue may use it.
   func release() { current.withLock { $0 = nil } }
 
-  /// Like ``release()``, after all current writes. Later writes are ignored.
+  /// Unlocks the list after all current writes. Later writes are ignored.
   func giveUp() async { await io.run { self.release() } }
 
   // MARK: - Reading
 
-  /// The entries; none where the file is new. Blocks.
+  /// Returns the entries; none if the file is new. Blocks.
   func read() throws(TransferError) -> [DownloadListEntry] {
     let bytes = try bytes()
     let lines = bytes.split(separator: UInt8(ascii: "\n"))
@@ -289,8 +291,8 @@ final class DownloadListFile: Sendable {
     try files.sync()
   }
 
-  /// Adds what `file` returns of the entry `id`. It outlives the process on return, but perhaps no power failure. That it cannot
-  /// be written is no error.
+  /// Appends a line with the file that `file` returns for the entry `id`. On return the line survives the end of the
+  /// process, but perhaps not a power failure. A failure to write it is not an error.
   func add(_ id: String, _ file: @escaping @Sendable () -> PublishedFile?) async {
     await io.run {
       let encoder = JSONEncoder()
@@ -298,7 +300,7 @@ final class DownloadListFile: Sendable {
       guard let file = file(), let list = self.current.withLock(\.self),
         let line = try? encoder.encode(Line(entry: id, file: file)), let size = try? list.size()
       else { return }
-      // The line before may be an incomplete one.
+      // The line before may be incomplete.
       let bytes = [UInt8(ascii: "\n")] + line + [UInt8(ascii: "\n")]
       unsafe bytes.withUnsafeBytes { unsafe try? list.write($0, at: size) }
     }

@@ -1,13 +1,13 @@
 import Synchronization
 
-/// The downloads of a queue, and the file that keeps them.
+/// The downloads of a queue, and the file that lists them.
 final class DownloadMembers: Sendable {
   private struct State {
-    /// Those that are not over, by the order in which they were added.
+    /// The unfinished downloads, by the order in which they were added.
     var downloads: [Int: Download] = [:]
-    /// Those that are over and still in the list.
+    /// The ended downloads that are still in the list.
     var ended: [Int: Download] = [:]
-    /// What the list says of each besides its own state.
+    /// What the list says about each download besides its state: the entry's identifier and the published file.
     var ids: [Int: String] = [:]
     var published: [Int: PublishedFile] = [:]
     var numbers: [ObjectIdentifier: Int] = [:]
@@ -17,11 +17,11 @@ final class DownloadMembers: Sendable {
     var writer: Task<Void, Never>?
     /// The number of calls of ``save()`` in progress.
     var saves = 0
-    /// The queue is gone: no download is added or saved any more.
+    /// Whether the queue is gone. Then no download is added or saved any more.
     var isLetGo = false
-    /// The list may be another's.
+    /// Whether another queue may use the list.
     var isReleased = false
-    /// Nothing is written meanwhile.
+    /// Whether the list is being restored. Nothing is written meanwhile.
     var isRestoring = false
 
     mutating func forget(_ number: Int, _ download: Download) {
@@ -41,7 +41,7 @@ final class DownloadMembers: Sendable {
     self.file = file
   }
 
-  /// Whether the downloads outlive the process.
+  /// Whether a list keeps the downloads beyond the end of the process.
   var areListed: Bool { file != nil }
 
   /// The downloads that have not ended, in the order in which they were added.
@@ -49,7 +49,8 @@ final class DownloadMembers: Sendable {
     state.withLock { $0.downloads.sorted { $0.key < $1.key }.map(\.value) }
   }
 
-  /// Those and the ones that are over and still in the list, in the order in which they were added.
+  /// The unfinished downloads and the ended downloads that are still in the list, in the order in which they were
+  /// added.
   var all: [Download] {
     state.withLock { state in
       state.downloads.merging(state.ended) { first, _ in first }
@@ -57,7 +58,7 @@ final class DownloadMembers: Sendable {
     }
   }
 
-  /// Adds a download; `id` is that of an entry that was read.
+  /// Adds a download. `id` is the identifier of the entry that was read; nil for a new download.
   func add(_ download: Download, id: String?) {
     state.withLock { state in
       state.added += 1
@@ -68,8 +69,8 @@ final class DownloadMembers: Sendable {
     write()
   }
 
-  /// Notes which file is about to get its name. A process that dies between that and the next write of the list leaves
-  /// an entry whose file is there.
+  /// Records which file is about to get its name. If the process dies after that and before the next write of the list,
+  /// the list has an entry whose file already exists.
   func willPublish(_ part: PartFile, length: Int64, of download: Download) async {
     let (number, id) = state.withLock { state in
       let number = state.numbers[ObjectIdentifier(download)]
@@ -80,7 +81,7 @@ final class DownloadMembers: Sendable {
       guard let identity = try? part.identity() else { return nil }
       let published = PublishedFile(
         identity: identity, length: length, chosenName: download.chosenName)
-      // What writes the list next says it as well.
+      // The next write of the list includes it too.
       self.state.withLock { state in
         if state.ids[number] != nil { state.published[number] = published }
       }
@@ -112,7 +113,7 @@ final class DownloadMembers: Sendable {
     releaseIfIdle()
   }
 
-  /// Something has changed of the download that is no event, such as its priority.
+  /// Handles a change of the download that is no event, such as a new priority.
   func update(_ download: Download) {
     guard file != nil else { return }
     let isChange = state.withLock { state in
@@ -124,7 +125,7 @@ final class DownloadMembers: Sendable {
     if isChange { write() }
   }
 
-  /// Runs `body`, which adds the downloads of the list. The list is written when all are there:
+  /// Runs `body`, which adds the downloads of the list. The list is written after all are added, to prevent this:
   ///   one is added → the list is written → the process dies → the others are lost.
   func restoring(_ body: () -> Void) {
     state.withLock { $0.isRestoring = true }
@@ -133,20 +134,20 @@ final class DownloadMembers: Sendable {
     write()
   }
 
-  /// The downloader has ended: the list is written, and another queue may have it.
+  /// Ends the use of the list because the downloader has ended: writes it, and lets another queue use it.
   func close() async {
     guard let file else { return }
-    // ``DownloadQueue/save()`` tells why it cannot be written.
+    // ``DownloadQueue/save()`` reports why the list cannot be written.
     try? await save()
     state.withLock { $0.isReleased = true }
     await file.giveUp()
   }
 
-  /// The queue is gone. Another queue may have the list after the last download has ended.
+  /// Handles the end of the queue. Another queue may use the list after the last download has ended.
   func letGo() {
     state.withLock { state in
       state.isLetGo = true
-      // It waits no longer for more changes.
+      // The writer no longer waits for more changes.
       state.writer?.cancel()
       if file == nil {
         state.downloads = state.downloads.filter { $0.value.state != .paused }
@@ -161,7 +162,7 @@ final class DownloadMembers: Sendable {
         state.isLetGo && state.downloads.isEmpty && state.writer == nil && state.saves == 0
       if isIdle {
         state.isReleased = true
-        // They hold this, too.
+        // These downloads hold this object, too.
         state.ended = [:]
         state.numbers = [:]
       }
@@ -170,7 +171,7 @@ final class DownloadMembers: Sendable {
     if isIdle { file?.release() }
   }
 
-  /// Whether a download that ended so leaves the list. One that was ended by ``Download/pause()`` stays.
+  /// Returns whether a download with this result leaves the list. A download that ``Download/pause()`` ended stays.
   private static func isGone(
     _ result: Result<DownloadedFile, TransferError>, _ download: Download
   ) -> Bool {
@@ -188,7 +189,7 @@ final class DownloadMembers: Sendable {
 
   // MARK: - The file
 
-  /// Writes the list as it is now.
+  /// Writes the list in its present state.
   func save() async throws(TransferError) {
     let mayWrite = state.withLock { state in
       if !state.isReleased { state.saves += 1 }
@@ -210,7 +211,7 @@ final class DownloadMembers: Sendable {
       guard !state.isRestoring, !state.isReleased, state.writer == nil else { return }
       state.writer = Task {
         while goesOn() {
-          // What cannot be written is written with the next change; ``DownloadQueue/save()`` tells why.
+          // After a failure, the next change writes the list again; ``DownloadQueue/save()`` reports the reason.
           try? await file.write { self.entries(ifChanged: true) }
           if !self.state.withLock({ $0.isLetGo }) { try? await Task.sleep(for: .milliseconds(500)) }
         }
@@ -227,7 +228,8 @@ final class DownloadMembers: Sendable {
     }
   }
 
-  /// The list at this moment, even if it was not reported yet; nil if it is written already.
+  /// Returns the present entries, including changes that no event has reported yet; nil if `ifChanged` and nothing has
+  /// changed.
   private func entries(ifChanged: Bool) -> [DownloadListEntry]? {
     state.withLock { state in
       guard state.isChanged || !ifChanged else { return nil }

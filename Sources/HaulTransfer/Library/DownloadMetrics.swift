@@ -1,15 +1,15 @@
-/// What a download has taken, over all its attempts.
+/// The time, bytes and requests that a download has taken, over all its attempts.
 public struct DownloadMetrics: Sendable, Hashable {
   /// The number of attempts that have begun.
   public var attempts: Int
-  /// The time in which the download ran. The times in which it waited or was paused do not count. (Clock: `ContinuousClock`)
+  /// The time in which the download ran, without waits and pauses. (Clock: `ContinuousClock`)
   public var activeTime: Duration
-  /// Bytes received over the network, also those that were received twice.
+  /// Bytes received over the network, including bytes that were received twice.
   public var received: Int64
-  /// The requests that have ended, redirects among them, in their order: the last 100.
+  /// The last 100 requests that have ended, in order, including redirects.
   public var requests: [RequestMetrics]
 
-  /// Metrics made of their parts.
+  /// Creates metrics.
   public init(
     attempts: Int = 0, activeTime: Duration = .zero, received: Int64 = 0,
     requests: [RequestMetrics] = []
@@ -20,19 +20,19 @@ public struct DownloadMetrics: Sendable, Hashable {
     self.requests = requests
   }
 
-  /// The mean rate in bytes a second; 0 before any time has passed.
+  /// The mean rate in bytes per second; 0 before any time has passed.
   public var averageRate: Double {
     activeTime > .zero ? Double(received) / (activeTime / .seconds(1)) : 0
   }
 }
 
 extension Download {
-  /// Counts what the attempts take. Pure: time is passed in.
+  /// Counts the time, bytes and requests of the attempts. Pure: time is passed in.
   struct Spent: Sendable {
     private var total = DownloadMetrics()
-    /// Since when the attempt under way runs; nil where none does.
+    /// The start of the attempt in progress; nil if there is none.
     private var since: ContinuousClock.Instant?
-    /// Bytes of the attempts before this one.
+    /// Bytes of the attempts before the current one.
     private var before: Int64 = 0
 
     mutating func begin(now: ContinuousClock.Instant) {
@@ -44,7 +44,7 @@ extension Download {
     /// Records the number of bytes that the attempt has received.
     mutating func fetched(_ bytes: Int64) { total.received = before + bytes }
 
-    /// Adds a request. A download may take any number of them.
+    /// Adds a request. The oldest of more than 100 requests is dropped.
     mutating func add(_ request: RequestMetrics) {
       if total.requests.count >= 100 { total.requests.removeFirst() }
       total.requests.append(request)
@@ -55,7 +55,7 @@ extension Download {
       since = nil
     }
 
-    /// Those of now, where the attempt under way has received `fetched` bytes.
+    /// Returns the metrics for `now`. The attempt in progress has received `fetched` bytes.
     func metrics(fetched: Int64, now: ContinuousClock.Instant) -> DownloadMetrics {
       guard let since else { return total }
       var metrics = total

@@ -1,99 +1,102 @@
-/// What is asked of a download besides its URL and path.
+/// The options of a download, besides its URL and path.
 public struct DownloadOptions: Sendable {
-  /// How the URL is asked for.
+  /// The request method, with the body.
   public enum Method: Sendable, Hashable {
     /// GET.
     case get
-    /// POST with this body, as services for exports want it. It is sent once: a broken answer is an error, and there is never
-    /// any resume data. Only ``DownloadOptions/retry`` sends it again, and ``Download/resume()`` after a suspension.
+    /// POST with this body, as export services require it. The body is sent once: a broken response is an error, and
+    /// there are never resume data. Only ``DownloadOptions/retry`` sends the body again, and ``Download/resume()``
+    /// after a suspension.
     case post([UInt8])
-    /// PUT with this body. It is sent once, as that of a POST.
+    /// PUT with this body, which is sent once, like the body of a POST.
     case put([UInt8])
   }
 
   // MARK: The file
 
-  /// Checked before the file gets its name.
+  /// The expected digest, checked before the file gets its name.
   public var digest: ExpectedDigest?
-  /// More bytes than this fail as `tooLarge`; nil for no limit.
+  /// The largest allowed length of the file in bytes. A larger file fails as `tooLarge`. nil for no limit.
   public var maximumLength: Int64?
-  /// What to do where a file of that name stands. Default: fail, which also fails as `pathConflict` before the body if another
-  /// download of the same downloader makes that file at the moment. With `skip` the file that stands there is taken as it is; its
-  /// digest is not checked.
+  /// What to do if a file with that name exists. Default: `fail`. With `fail`, the download also fails as
+  /// `pathConflict`, before the body, while another download of the same downloader makes that file. With `skip`, the
+  /// existing file is the result, and its digest is not checked.
   public var ifExists = CollisionPolicy.fail
-  /// Chooses the file's name from the response, if the request was made with a directory. It may return a path below the
-  /// directory; missing directories on that path are made. Nil takes ``DownloadResponse/fileName``.
+  /// Chooses the file's name from the response, if the request was made with a directory. It may return a path below
+  /// the directory; missing directories on that path are made. Nil uses ``DownloadResponse/fileName``.
   ///
-  /// Called once, after ``validate``: a download that is resumed or tried again keeps its name. What it throws ends the download,
-  /// as with ``validate``. A path that leads out of the directory fails as `pathConflict`. FTP has no response: the name is that
-  /// of the URL.
+  /// Called once, after ``validate``: a download that is resumed or retried keeps its name. An error that it throws
+  /// ends the download, as with ``validate``. A path that leads out of the directory fails as `pathConflict`. FTP has
+  /// no response, so the URL gives the name.
   ///
   /// Called on the network's thread: must return soon.
   public var destination: (@Sendable (DownloadResponse) throws -> String)?
-  /// A body without length that the server just ended counts as complete. Otherwise it is fetched twice
-  /// and compared.
+  /// Whether a body without length is complete when the server ends it. Otherwise Haul downloads the file twice and
+  /// compares both copies.
   public var acceptUnverifiedLength = false
-  /// Checks each response before its body is written, also those that continue a partial file. What it throws ends the
-  /// download: ``Download/value`` throws the same error, ``Download/result`` has the class `rejected` and that error as
-  /// ``TransferError/underlyingError``.
+  /// Checks each response before its body is written, including responses that continue a partial file. An error that
+  /// it throws ends the download. ``Download/value`` throws the same error. ``Download/result`` has the class
+  /// `rejected`, with that error as ``TransferError/underlyingError``.
   ///
   /// Called on the network's thread: must return soon.
   public var validate: (@Sendable (DownloadResponse) throws -> Void)?
 
   // MARK: The request
 
-  /// The method, and its body. After a POST or PUT the file may also come with status 201.
+  /// The request method, with the body. After a POST or PUT, a response with status 201 may carry the file too.
   public var method = Method.get
-  /// Header fields that say nothing about who asks, such as Accept. They follow redirects to any host.
+  /// Header fields that do not show who asks, such as Accept. Redirects to any host carry them, too.
   ///
-  /// Fields that prove who asks, and those that a download needs for itself, such as Range, fail as `blockedURL`.
+  /// Fields that prove who asks, and fields that a download needs for itself, such as Range, fail as `blockedURL`.
   public var fields: [HeaderField] = []
-  /// Downloads only if the source has changed since this response, that of an earlier ``DownloadedFile/response``. Its ETag or
-  /// Last-Modified is sent as If-None-Match or If-Modified-Since. If the server answers 304, the result is the file that stands at
-  /// the path, and ``DownloadedFile/isUnchanged`` is true.
+  /// Downloads only if the source has changed since this response, the ``DownloadedFile/response`` of an earlier
+  /// download. Haul sends its ETag as If-None-Match, or its Last-Modified as If-Modified-Since. If the server answers
+  /// 304, the result is the existing file at the path, and ``DownloadedFile/isUnchanged`` is true.
   ///
-  /// It counts only if ``ifExists`` is `replace` and a file stands at the path, for GET, and not for a path that the response
-  /// names. A program that keeps only these fields can make a response of them:
-  /// `DownloadResponse(url: url, fields: [HeaderField("ETag", tag)])`, where `url` is the one that answered. The list of a queue does
-  /// not keep it.
+  /// The option counts only if ``ifExists`` is `replace`, a file exists at the path, the method is GET, and the
+  /// response does not name the file. A program that keeps only the fields can create a response from them:
+  /// `DownloadResponse(url: url, fields: [HeaderField("ETag", tag)])`, where `url` is the URL that answered. The list
+  /// of a queue does not keep this option.
   public var onlyIfChangedSince: DownloadResponse?
-  /// Header fields that prove who asks, such as Authorization. They go to the URL's own origin alone, and never follow a
-  /// redirect to another.
+  /// Header fields that prove who asks, such as Authorization. Haul sends them only to the URL's own origin, never to
+  /// another origin after a redirect.
   public var credentials: [HeaderField] = []
   /// A user and password for the URL's own origin: HTTP Basic or Digest, FTP or SFTP.
   public var login: Login?
-  /// Asked for a login when a server demands one with status 401, whichever server that is. Nil, or a login that fails three
-  /// times, ends the download as `http4xx`.
+  /// Returns a login when any server answers 401. If it returns nil, or its login fails three times, the download ends
+  /// as `http4xx`.
   public var authenticate: (@Sendable (AuthenticationChallenge) async -> Login?)?
-  /// Asked before each redirect is followed, with the response and the absolute URL of the next request. If it returns false, the
-  /// download ends as `rejected`, and ``TransferError/fields`` are those of the response. Nil follows every redirect.
+  /// Decides whether to follow a redirect. Called before each redirect, with the response and the absolute URL of the
+  /// next request. If it returns false, the download ends as `rejected`, and ``TransferError/fields`` are the fields of
+  /// the response. Nil follows every redirect.
   ///
-  /// It can only refuse: an eleventh redirect in a row, or one to a URL that may not be fetched, is an error before. Must return
-  /// soon.
+  /// The function can only refuse. An eleventh redirect in a row, or a redirect to a URL that may not be fetched, fails
+  /// before the call. Must return soon.
   public var followRedirect: (@Sendable (DownloadResponse, _ url: String) -> Bool)?
-  /// The proxy; nil takes the downloader's.
+  /// The proxy; nil uses the downloader's proxy.
   public var proxy: ProxyAddress?
 
   // MARK: Time and rate
 
-  /// How long a connection may take to be made; nil takes the downloader's limit.
+  /// The time limit for making a connection; nil uses the downloader's limit.
   public var connectTimeout: Duration?
-  /// How long the server may send nothing; nil takes the downloader's limits.
+  /// How long the server may send nothing; nil uses the downloader's limits.
   public var stallTimeout: Duration?
-  /// How long the whole download may take, from its first turn on, waits and pauses included; nil for no limit. What is
-  /// durable by then can be resumed.
+  /// The time limit for the whole download, counted from its first turn, including waits and pauses; nil for no limit.
+  /// Bytes that are durable by then can be resumed.
   public var timeout: Duration?
-  /// The most bytes a second of all downloads that have this limit; nil for no limit.
+  /// The rate limit in bytes per second, which all downloads with this limit share; nil for no limit.
   public var rateLimit: RateLimit?
-  /// When to try again after a failure; nil never does. A broken connection needs no retry while the rest can be had.
+  /// When to retry after a failure; nil never retries. A broken connection needs no retry while the server can send the
+  /// rest.
   public var retry: RetryPolicy?
 
-  /// The defaults.
+  /// Creates the default options.
   public init() {}
 }
 
 extension DownloadOptions {
-  /// Why the program does not follow a redirect; nil where it does.
+  /// Returns the error if the program refuses a redirect; nil if it follows the redirect.
   func refusal(of head: ResponseHead, _ from: WebURL, to next: WebURL) -> TransferError? {
     guard let followRedirect, !followRedirect(DownloadResponse(head, from: from), next.text) else {
       return nil
@@ -104,9 +107,9 @@ extension DownloadOptions {
 }
 
 extension TransferRequest {
-  /// The request for `url` with a program's options, into what `makePart` makes.
+  /// Creates the request for `url` with a program's options. `makePart` makes the file that the transfer writes.
   ///
-  /// - Throws: `blocked_url` where the URL or the fields hold what they must not.
+  /// - Throws: `blocked_url` if the URL holds a user or a password, or if a field is not allowed.
   init(
     _ url: WebURL, _ options: DownloadOptions, partName: String, makePart: @escaping MakePart
   ) throws(TransferError) {
@@ -135,9 +138,9 @@ extension TransferRequest {
     stallTimeout = options.stallTimeout
   }
 
-  /// What the source said of the file that stands at the path; nil if it is not to be asked about that.
+  /// Returns what the source said about the existing file at the path; nil if the request should not ask for changes.
   ///
-  /// - Parameter stands: whether a file stands there.
+  /// - Parameter stands: Whether a file exists at the path.
   static func present(_ url: WebURL, _ options: DownloadOptions, stands: Bool) -> SourceRecord? {
     guard stands, options.ifExists == .replace, case .get = options.method,
       let earlier = options.onlyIfChangedSince

@@ -7,18 +7,19 @@ import Synchronization
 ///     let queue = DownloadQueue(try Downloader(), maxConcurrent: 2)
 ///     let downloads = requests.map { queue.start($0) }
 ///
-/// Each is a ``Download`` with its own progress, pause and end, while it waits for its turn as well. They go
-/// on when the queue is let go of. Where only results matter, ``Downloading/downloads(_:maxConcurrent:continueAfterFailure:)``
-/// starts each download only when its turn comes, even in a long list.
+/// Each download is a ``Download`` with its own progress, pause and end, even while it waits for its turn. Downloads
+/// continue after the queue is released. If only results matter, use
+/// ``Downloading/downloads(_:maxConcurrent:continueAfterFailure:)``, which starts each download only when its turn
+/// comes, even in a long list.
 public final class DownloadQueue: Downloading {
   private let downloader: any Downloading
   private let gate: DownloadGate
   private let members: DownloadMembers
 
-  /// An empty queue. Others may use the same downloader; their downloads do not count here.
+  /// Creates an empty queue. Others may use the same downloader; their downloads do not count here.
   ///
-  /// `downloader` may be a fake. The queue then asks it for a download when its turn has come, and takes care of
-  /// ``DownloadOptions/retry`` and ``DownloadOptions/timeout`` itself.
+  /// `downloader` may be a fake. The queue then asks it for a download when the download's turn comes. The queue itself
+  /// handles ``DownloadOptions/retry`` and ``DownloadOptions/timeout``.
   ///
   /// - Precondition: `maxConcurrent` is positive.
   public init(_ downloader: any Downloading, maxConcurrent: Int = 4) {
@@ -28,23 +29,25 @@ public final class DownloadQueue: Downloading {
     members = DownloadMembers(nil)
   }
 
-  /// A queue whose downloads outlive the process: they are kept in the file `list`, with what is durable of each. The file is
-  /// read here, and its downloads are started again; those that were paused are paused again. Blocks.
+  /// Creates a queue whose downloads outlive the process. The file `list` keeps them, with the resume data of each.
+  /// This initialiser reads the file and starts its downloads again; paused downloads are paused again. Blocks.
   ///
-  /// A download stays in the list until it is complete, cancelled or removed. One that has failed is tried again when the list is
-  /// read, and where it fails again it is still among ``downloads``. One whose file has got its name is complete, also if the
-  /// process was killed before the list said so.
+  /// A download stays in the list until it is complete, cancelled or removed. A failed download is retried when the
+  /// list is read; if it fails again, it stays among ``downloads``. A download whose file has got its name is complete,
+  /// even if the process was killed before the list said so.
   ///
-  /// Relative paths become absolute when a download is added: a later process may have another working directory. Partial files
-  /// of the list's targets that no download uses and no entry needs are removed. The file holds URLs, which may be secrets, and
-  /// only its owner may read it. What proves who asks (credentials, logins), hooks, proxies and rate limits are not in it:
-  /// `restoring` may add them to what was read. A POST or PUT is never in the list. If `isSuspended`, nothing begins before
-  /// ``isSuspended`` is set to false.
+  /// Relative paths become absolute when a download is added, because a later process may have another working
+  /// directory. This initialiser removes partial files of the list's targets that no download uses and no entry needs.
+  /// The file holds URLs, which may be secrets, and only its owner may read it. It does not hold credentials, logins,
+  /// hooks, proxies or rate limits: `restoring` may add them to each request that was read. A POST or PUT is never in
+  /// the list. If `isSuspended`, no download begins before ``isSuspended`` is set to false.
+  ///
+  /// The queue keeps the list locked until ``Downloader/shutdown()`` returns, or until the queue is released and its
+  /// last download has ended.
   ///
   /// - Precondition: `maxConcurrent` is positive.
-  /// The list is taken until ``Downloader/shutdown()`` returns, or until the queue is let go of and its last download has ended.
-  ///
-  /// - Throws: `pathConflict` where another queue has the list, or its path names no file; `io` where the file cannot be read or is no list.
+  /// - Throws: `pathConflict` if another queue uses the list, or its path names no file; `io` if the file cannot be
+  ///   read or is not a list.
   public init(
     _ downloader: any Downloading, maxConcurrent: Int = 4, list: String, isSuspended: Bool = false,
     restoring: (inout DownloadRequest) -> Void = { _ in }
@@ -80,8 +83,8 @@ public final class DownloadQueue: Downloading {
 
   // MARK: - Limits
 
-  /// The number of downloads at a time; 1 is one after another. A lower number ends nothing that runs. To begin none, set
-  /// ``isSuspended``.
+  /// The number of concurrent downloads; 1 means one after another. A lower number does not stop running downloads. To
+  /// start no downloads, set ``isSuspended``.
   ///
   /// - Precondition: A new value is positive.
   public var maxConcurrent: Int {
@@ -92,7 +95,7 @@ public final class DownloadQueue: Downloading {
     }
   }
 
-  /// The number of downloads at a time from one host and port; nil for no such limit. Redirects do not count.
+  /// The number of concurrent downloads from one host and port; nil for no such limit. Hosts of redirects do not count.
   ///
   /// - Precondition: A new value is positive or nil.
   public var maxConcurrentPerHost: Int? {
@@ -103,7 +106,7 @@ public final class DownloadQueue: Downloading {
     }
   }
 
-  /// Whether no download begins. What runs goes on.
+  /// Whether the queue starts no downloads. Running downloads continue.
   public var isSuspended: Bool {
     get { gate.limits.isSuspended }
     set { gate.configure { $0.isSuspended = newValue } }
@@ -111,11 +114,11 @@ public final class DownloadQueue: Downloading {
 
   // MARK: - Downloads
 
-  /// The downloads that are not over, in the order in which they were added. With a list, also those that have failed or were
-  /// ended by ``Download/pause()``: they stay until they are retried, cancelled or removed.
+  /// The unfinished downloads, in the order in which they were added. With a list, also the downloads that failed or
+  /// that ``Download/pause()`` ended: they stay until they are retried, cancelled or removed.
   public var downloads: [Download] { members.all }
 
-  /// Adds a download and returns at once. With `data` it continues a paused or broken one.
+  /// Adds a download and returns at once. Pass `data` to continue a paused or interrupted download.
   public func start(_ request: DownloadRequest, from data: ResumeData?) -> Download {
     add(request, from: data, priority: 0)
   }
@@ -146,21 +149,21 @@ public final class DownloadQueue: Downloading {
     return download
   }
 
-  /// Asks the queue's downloader, without waiting for a turn.
+  /// Downloads a small body with the queue's downloader, without waiting for a turn.
   public func data(
     from url: String, options: DownloadOptions
   ) async throws -> (Data, DownloadResponse) {
     try await downloader.data(from: url, options: options)
   }
 
-  /// Asks the queue's downloader, without waiting for a turn.
+  /// Sends a HEAD request with the queue's downloader, without waiting for a turn.
   public func head(_ url: String, options: DownloadOptions) async throws -> DownloadResponse {
     try await downloader.head(url, options: options)
   }
 
-  /// Adds a download again that has failed, was cancelled or was ended by ``Download/pause()``, and takes the old one out of
-  /// the list. The new one continues what the old one has kept. A download that has not ended, or is complete, is returned as it
-  /// is.
+  /// Adds a download again that failed, was cancelled or was ended by ``Download/pause()``, and removes the old one
+  /// from the list. The new download continues from the old resume data. If the download has not ended, or is complete,
+  /// this function returns it unchanged.
   @discardableResult
   public func retry(_ download: Download) -> Download {
     guard download.hasFailed else { return download }
@@ -187,10 +190,10 @@ public final class DownloadQueue: Downloading {
 
   /// Pauses all unfinished downloads and returns when they have ended. No other download begins meanwhile.
   ///
-  /// If a download had not begun or cannot be continued, its ``Download/resumeData`` is nil, and its ``Download/request``
-  /// says how to begin again.
+  /// If a download had not begun or cannot be continued, its ``Download/resumeData`` is nil. Use its
+  /// ``Download/request`` to begin again.
   ///
-  /// - Returns: those, in the order in which they were added.
+  /// - Returns: The paused downloads, in the order in which they were added.
   public func pauseAll() async -> [Download] {
     let downloads = endAll { $0.beginPause() }
     for download in downloads { await download.untilFinished() }
@@ -204,11 +207,12 @@ public final class DownloadQueue: Downloading {
     return downloads
   }
 
-  /// Cancels a download, if it is not over, and takes it out of the list; if `deletingFile`, also removes the file of a complete
-  /// one. Returns when the partial file is removed. It stays if another download continues it.
+  /// Cancels a download, if it is unfinished, and removes it from the list. If `deletingFile`, also removes the file of
+  /// a complete download. Returns when the partial file is removed. The partial file stays if another download
+  /// continues it.
   ///
-  /// Only the file that the download has made is deleted. One that was there before and counts as the result (`.skip`) stays, and
-  /// so does one that has taken the name since.
+  /// Only the file that the download made is deleted. An older file that counts as the result (`.skip`) stays. A newer
+  /// file that has taken the name stays, too.
   public func remove(_ download: Download, deletingFile: Bool = false) async {
     download.cancel()
     let result = await download.result
@@ -221,9 +225,9 @@ public final class DownloadQueue: Downloading {
     }
   }
 
-  /// Returns when the list is written as it is now, durably. Without a list nothing is done. It is also written by itself, within
-  /// a second of each change, and by ``Downloader/shutdown()``, after which nothing is written any more.
+  /// Writes the list, and returns when its present state is durable. Without a list, it does nothing. The queue also
+  /// writes the list within a second of each change. ``Downloader/shutdown()`` writes it for the last time.
   ///
-  /// - Throws: `diskFull`, `io` and the like, where the list cannot be written. What is written is the list before.
+  /// - Throws: `diskFull`, `io` or a similar error if the list cannot be written. The previous list stays.
   public func save() async throws(TransferError) { try await members.save() }
 }

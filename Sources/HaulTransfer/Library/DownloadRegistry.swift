@@ -1,10 +1,10 @@
 import Synchronization
 
-/// The downloads of a downloader that are not over, so that its end is theirs.
+/// The unfinished downloads of a downloader, so that they end when the downloader ends.
 final class DownloadRegistry: Sendable {
   private struct Entry: Sendable {
     weak var download: Download?
-    /// Nil while it is paused: only the program then keeps it.
+    /// A strong reference; nil while the download is paused, so that only the program keeps it.
     var kept: Download?
   }
 
@@ -16,12 +16,13 @@ final class DownloadRegistry: Sendable {
     var live: [ObjectIdentifier: Entry] = [:]
     /// The lists of queues.
     var lists: [List] = []
-    /// Which download is to make the file at an absolute path, while an attempt runs, and the path of each.
+    /// The download that will make the file at an absolute path, while its attempt runs; and the path of each such
+    /// download.
     var claims: [String: ObjectIdentifier] = [:]
     var claimed: [ObjectIdentifier: String] = [:]
-    /// What downloads have left that failed and are in no list, by the names of the partial files.
+    /// The resume data of downloads that failed and are in no list, by the names of the partial files.
     var left: [String: ResumeData] = [:]
-    /// Partial files that are being removed.
+    /// The number of partial files that are being removed.
     var pending = 0
     var isClosed = false
     var waiting: [CheckedContinuation<Void, Never>] = []
@@ -38,7 +39,7 @@ final class DownloadRegistry: Sendable {
 
   private let state = Mutex(State())
 
-  /// Keeps a download until it is over. Returns false where none may begin any more.
+  /// Keeps a download until it is over. Returns false if no download may begin any more.
   func add(_ download: Download) -> Bool {
     state.withLock { state in
       let entry = Entry(download: download, kept: download)
@@ -47,7 +48,7 @@ final class DownloadRegistry: Sendable {
     }
   }
 
-  /// Has a list written at the end.
+  /// Registers a list that is written when the downloader ends.
   func add(_ list: DownloadMembers) {
     state.withLock { state in
       state.lists.removeAll { $0.members == nil }
@@ -55,7 +56,7 @@ final class DownloadRegistry: Sendable {
     }
   }
 
-  /// Lets go of a download that is over or paused.
+  /// Handles an event: releases a download that is over or paused.
   func handle(_ event: DownloadEvent, of download: Download) {
     switch event {
     case .finished:
@@ -69,7 +70,7 @@ final class DownloadRegistry: Sendable {
     }
   }
 
-  /// Remembers the partial file of a download that has failed. One that was paused keeps it.
+  /// Remembers the partial file of a failed download. A paused download keeps its partial file.
   private func note(_ download: Download) {
     guard let data = download.shared.withLock({ $0.saved }) else { return }
     let part = data.checkpoint.part
@@ -77,14 +78,15 @@ final class DownloadRegistry: Sendable {
     state.withLock { $0.left[part] = isKept ? nil : data }
   }
 
-  /// The partial file is gone, or another download continues it.
+  /// Forgets a partial file that is gone, or that another download continues.
   func forget(_ data: ResumeData) {
     state.withLock { $0.left[data.checkpoint.part] = nil }
   }
 
-  /// Claims a path for the file that the download is to make.
+  /// Claims a path for the file that the download will make.
   ///
-  /// - Returns: false if another download is to make a file there. One that is to end without its file does not count.
+  /// - Returns: false if another download will make a file there. A download that will end without its file does not
+  ///   count.
   func claim(_ path: String, for download: Download) -> Bool {
     let id = ObjectIdentifier(download)
     while true {
@@ -92,7 +94,7 @@ final class DownloadRegistry: Sendable {
         if let other = state.claims[path], other != id, let holder = state.live[other]?.kept {
           return holder
         }
-        // It may have ended while the disk was looked at.
+        // The download may have ended while the disk was checked.
         guard state.live[id] != nil else { return nil }
         state.unclaim(id)
         state.claims[path] = id
@@ -105,7 +107,7 @@ final class DownloadRegistry: Sendable {
     }
   }
 
-  /// The attempt is over: another download may have its path.
+  /// Gives up the download's path after its attempt, so that another download may claim it.
   func unclaim(_ download: Download) {
     state.withLock { $0.unclaim(ObjectIdentifier(download)) }
   }
@@ -117,7 +119,7 @@ final class DownloadRegistry: Sendable {
     }
   }
 
-  /// Whether a download that is not over continues the partial file of `data`, or is to continue it.
+  /// Returns whether an unfinished download continues the partial file of `data`, or will continue it.
   func continues(_ data: ResumeData) -> Bool { continues(data.checkpoint.part) }
 
   func continues(_ part: String) -> Bool {
@@ -127,14 +129,14 @@ final class DownloadRegistry: Sendable {
     }
   }
 
-  /// Something goes on that is no download.
+  /// Records the start of work that is no download.
   func begin() { change { $0.pending += 1 } }
 
-  /// That is over.
+  /// Records the end of such work.
   func end() { change { $0.pending -= 1 } }
 
-  /// Ends all downloads, and returns when nothing goes on any more, and the lists are written and given up. Downloads that are
-  /// paused or in a list keep their partial files. `discard` removes another one.
+  /// Ends all downloads. Returns when all work has ended, and all lists are written and unlocked. Downloads that are
+  /// paused or in a list keep their partial files. `discard` removes the partial file of a failed download.
   func close(_ discard: (ResumeData) async -> Void = { _ in }) async {
     let live = state.withLock { state in
       state.isClosed = true

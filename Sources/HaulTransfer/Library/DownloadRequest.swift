@@ -1,51 +1,51 @@
 public import FoundationEssentials
 import HaulSystem
 
-/// A URL, where its file goes, and what is asked of it.
+/// A URL, the path of its file, and the options of the download.
 public struct DownloadRequest: Sendable {
-  /// Absolute.
+  /// The absolute URL.
   public var url: String
-  /// The file to make, in a directory that is there. A relative path means the working directory of the moment at which the
-  /// download is started; a queue with a list makes it absolute then.
+  /// The path of the file to make. Its directory must exist. A relative path starts at the working directory of the
+  /// time at which the download is started; a queue with a list makes it absolute then.
   ///
-  /// If the response names the file, this is the directory, with a `/` at its end.
+  /// If the response names the file, this is the path of the directory, with a `/` at its end.
   public var path: String {
     didSet { isURL = false }
   }
-  /// What is asked of it.
+  /// The options of the download.
   public var options: DownloadOptions
-  /// The program's own word for the download, such as a key of its database; nil by default. It is not sent. The list of a queue
-  /// keeps it.
+  /// The program's own word for the download, such as a key of its database; nil by default. Haul does not send it. The
+  /// list of a queue keeps it.
   public var tag: String?
-  /// Whether ``path`` is the text of a URL that is no file URL: there is nothing to write to.
+  /// Whether ``path`` holds the text of a URL that is not a file URL, so that there is no place to write to.
   private(set) var isURL = false
-  /// Whether the request was made with a directory.
+  /// Whether the request was created with a directory.
   private var wasMadeWithDirectory = false
-  /// Whether ``path`` is a directory, in which the response names the file.
+  /// Whether ``path`` is a directory in which the response names the file.
   var isDirectory: Bool { wasMadeWithDirectory && !isURL && path.hasSuffix("/") }
 
-  /// A request made of its parts.
+  /// Creates a request.
   public init(_ url: String, to path: String, options: DownloadOptions = DownloadOptions()) {
     self.url = url
     self.path = path
     self.options = options
   }
 
-  /// A request made of its parts.
+  /// Creates a request.
   public init(_ url: URL, to path: String, options: DownloadOptions = DownloadOptions()) {
     self.init(url.absoluteString, to: path, options: options)
   }
 
-  /// A request made of its parts. `file` is a file URL. With any other URL the download fails as `pathConflict`.
+  /// Creates a request. `file` is a file URL. With any other URL the download fails as `pathConflict`.
   public init(_ url: URL, to file: URL, options: DownloadOptions = DownloadOptions()) {
     self.init(
       url.absoluteString, to: file.isFileURL ? file.path : file.absoluteString, options: options)
     isURL = !file.isFileURL
   }
 
-  /// A request whose response names the file. The directory must exist. ``DownloadOptions/destination`` chooses the name; without
-  /// it the name is ``DownloadResponse/fileName``. With ``CollisionPolicy/replace`` the server then chooses which file of the
-  /// directory it replaces.
+  /// Creates a request whose response names the file. The directory must exist. ``DownloadOptions/destination`` chooses
+  /// the name; without it the name is ``DownloadResponse/fileName``. With ``CollisionPolicy/replace``, the server then
+  /// chooses which file of the directory is replaced.
   public init(
     _ url: String, in directory: String, options: DownloadOptions = DownloadOptions()
   ) {
@@ -54,7 +54,8 @@ public struct DownloadRequest: Sendable {
     wasMadeWithDirectory = !directory.isEmpty
   }
 
-  /// A request whose response names the file. `directory` is a file URL. With any other URL the download fails as `pathConflict`.
+  /// Creates a request whose response names the file. `directory` is a file URL. With any other URL the download fails
+  /// as `pathConflict`.
   public init(_ url: URL, in directory: URL, options: DownloadOptions = DownloadOptions()) {
     self.init(
       url.absoluteString, in: directory.isFileURL ? directory.path : directory.absoluteString,
@@ -63,21 +64,22 @@ public struct DownloadRequest: Sendable {
   }
 }
 
-/// A file that is complete and durable, as is its name.
+/// A complete file. The file and its name are durable.
 public struct DownloadedFile: Sendable, Hashable {
-  /// The file's path; differs from the requested one under the collision policy `rename`, and if the response names the
-  /// file.
+  /// The path of the file. It differs from the requested path under the collision policy `rename`, and if the response
+  /// names the file.
   public var path: String
   /// The file's length in bytes.
   public var bytes: Int64
-  /// The digest that was checked; nil where none was asked for, or the file was there already.
+  /// The digest that was checked; nil if none was requested, or if the file already existed.
   public var digest: ExpectedDigest?
-  /// The last response that carried bytes of it; nil for FTP, and where the file was there already.
+  /// The last response that carried bytes of the file; nil for FTP, and if the file already existed.
   public var response: DownloadResponse?
-  /// Whether the source has not changed since ``DownloadOptions/onlyIfChangedSince``: this is the file that was there.
+  /// Whether the source has not changed since ``DownloadOptions/onlyIfChangedSince``. The result is then the existing
+  /// file.
   public var isUnchanged = false
 
-  /// A file made of its parts.
+  /// Creates the description of a file.
   public init(
     path: String, bytes: Int64, digest: ExpectedDigest? = nil, response: DownloadResponse? = nil
   ) {
@@ -88,42 +90,43 @@ public struct DownloadedFile: Sendable, Hashable {
   }
 }
 
-/// How far a download is.
+/// The progress of a download.
 public struct DownloadProgress: Sendable, Hashable {
-  /// Bytes of the file so far, those of an earlier attempt included.
+  /// The bytes of the file so far, including those of an earlier attempt.
   public var bytes: Int64
-  /// The file's length; nil while it is not known.
+  /// The length of the file in bytes; nil while it is unknown.
   public var expected: Int64?
-  /// Bytes a second over the network, smoothed over about two seconds; the same for all who follow the download.
+  /// The rate over the network in bytes per second, smoothed over about two seconds. All who follow the download see
+  /// the same rate.
   public var rate: Double
 
-  /// Progress made of its parts.
+  /// Creates progress.
   public init(bytes: Int64, expected: Int64? = nil, rate: Double = 0) {
     self.bytes = bytes
     self.expected = expected
     self.rate = rate
   }
 
-  /// From 0 to 1; nil while the length is not known.
+  /// The finished part of the file, from 0 to 1; nil while the length is unknown.
   public var fractionCompleted: Double? {
     expected.map { $0 > 0 ? Double(bytes) / Double($0) : 1 }
   }
 
-  /// What is missing at the present rate; nil while the length is not known or nothing comes.
+  /// The time for the missing bytes at the present rate; nil while the length is unknown or no bytes come.
   public var estimatedTimeRemaining: Duration? {
     guard let expected, rate > 0 else { return nil }
     return .clamped(seconds: Double(max(0, expected - bytes)) / rate)
   }
 }
 
-/// How one of several downloads ended.
+/// The result of one of several downloads.
 public struct DownloadResult: Sendable {
-  /// What was asked for.
+  /// The request of the download.
   public var request: DownloadRequest
-  /// What came of it.
+  /// The file or the error.
   public var result: Result<DownloadedFile, TransferError>
 
-  /// A result made of its parts.
+  /// Creates a result.
   public init(request: DownloadRequest, result: Result<DownloadedFile, TransferError>) {
     self.request = request
     self.result = result

@@ -1,12 +1,12 @@
-/// Where a download is between its start and its end.
+/// The state of a download between its start and its end.
 public enum DownloadState: Sendable, Hashable, CustomStringConvertible {
-  /// Waits for its turn, or for the time of its next attempt.
+  /// The download waits for its turn, or for the time of its next attempt.
   case waiting
-  /// Downloads.
+  /// The download runs.
   case running
-  /// Stopped by ``Download/suspend()``. Keeps its partial file, and takes no place.
+  /// ``Download/suspend()`` has stopped the download. It keeps its partial file, and another download may run instead.
   case paused
-  /// Complete, failed, cancelled or ended by ``Download/pause()``.
+  /// The download is complete, has failed, was cancelled or was ended by ``Download/pause()``.
   case finished
 
   /// The name of the case.
@@ -20,52 +20,54 @@ public enum DownloadState: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// What happens to a download, in the order in which it happens.
+/// An event of a download. Events come in the order in which they happen.
 ///
-/// URLs in it may hold secrets, as signed URLs do. A later version may add cases: a `switch` with a `default` goes on building.
+/// URLs in an event may hold secrets, as signed URLs do. A later version may add cases: a `switch` with a `default`
+/// still builds.
 public enum DownloadEvent: Sendable {
   /// The state has changed.
   case state(DownloadState)
-  /// A redirect is followed.
+  /// The download follows a redirect.
   case redirected(from: String, to: String)
-  /// A response is here, and its body is about to be written. Comes again when the rest is asked for.
+  /// A response has arrived, and its body is about to be written. The event comes again when Haul requests the rest of
+  /// the file.
   case response(DownloadResponse)
-  /// The progress, about four times a second while bytes come, and once more before the end. Only for ``Download/events``: a monitor
-  /// does not receive it.
+  /// The progress, about four times a second while bytes come, and once more before the end. Only ``Download/events``
+  /// has this event: a monitor does not receive it.
   case progress(DownloadProgress)
-  /// More bytes are durable: what ``Download/resumeData`` is now.
+  /// More bytes are durable. The value is the new ``Download/resumeData``.
   case saved(ResumeData)
-  /// The attempt has failed, and another one follows after this time.
+  /// The attempt has failed. Another attempt follows after this time.
   case retrying(after: Duration, TransferError)
-  /// The end. Nothing follows.
+  /// The download has ended. No event follows.
   case finished(Result<DownloadedFile, TransferError>)
 }
 
 /// Receives every event of every download of a ``Downloader``, for logs and metrics.
 public protocol DownloadMonitor: AnyObject, Sendable {
-  /// Called for each event, on the thread on which it happens, which may be the network's: must return soon. Events of one
-  /// download come one after another, those of several at the same time.
+  /// Handles an event. Called on the thread of the event, which may be the network's thread: must return soon. Events
+  /// of one download come one after another; events of several downloads may come at the same time.
   func handle(_ event: DownloadEvent, of download: Download)
 }
 
 /// The head of an HTTP response.
 public struct DownloadResponse: Sendable, Hashable {
-  /// The URL that answered: the last one, after redirects.
+  /// The URL that answered: after redirects, the last URL.
   public var url: String
-  /// The status code: 200, 203 or 206, or 201 after a POST or PUT; of a redirect, 300 to 308.
+  /// The status code: 200, 203 or 206, or 201 after a POST or PUT. For a redirect: 300 to 308.
   public var status: Int
   /// The header fields in the order received.
   public var fields: [HeaderField]
 
-  /// A response made of its parts.
+  /// Creates a response.
   public init(url: String, status: Int = 200, fields: [HeaderField] = []) {
     self.url = url
     self.status = status
     self.fields = fields
   }
 
-  /// The name that a download into a directory gives its file: ``suggestedFileName``, or else the last name in the path of ``url``, or
-  /// else `download`. Fit for any directory.
+  /// The file name for a download into a directory: ``suggestedFileName``, or else the last name in the path of
+  /// ``url``, or else `download`. The name is safe in any directory.
   public var fileName: String {
     let url = try? WebURL(url, schemes: WebURL.knownSchemes)
     return suggestedFileName ?? url.flatMap(FileName.last) ?? FileName.unknown
@@ -81,9 +83,10 @@ public struct DownloadResponse: Sendable, Hashable {
   /// Returns the value of the first field with this name, in any case; nil if there is none.
   public func value(_ name: String) -> String? { fields.first { $0.isNamed(name) }?.value }
 
-  /// The file name that the server suggests, fit for any directory; nil if it suggests none. (Content-Disposition, RFC 6266)
+  /// The file name that the server suggests, safe in any directory; nil if it suggests none. (Content-Disposition, RFC
+  /// 6266)
   ///
-  /// A download into a directory uses it: see ``fileName``.
+  /// A download into a directory uses this name: see ``fileName``.
   public var suggestedFileName: String? {
     ResponseHead(status: status, fields: fields).suggestedName
   }
@@ -95,7 +98,7 @@ public struct DownloadResponse: Sendable, Hashable {
 }
 
 extension TransferError {
-  /// `rejected`: what ``DownloadOptions/validate`` threw.
+  /// Creates a `rejected` error with the error that ``DownloadOptions/validate`` threw.
   init(refused response: DownloadResponse, _ error: any Error) {
     self.init(
       .rejected, "the program refused the response: \(error)", status: response.status)

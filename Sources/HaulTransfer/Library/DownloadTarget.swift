@@ -2,20 +2,20 @@ import FoundationEssentials
 import HaulSystem
 import Synchronization
 
-/// Where one download's file and its part file stand: side by side. Every call blocks.
+/// The place of a download's file and of its part file, which lie side by side. Every call blocks.
 struct DownloadTarget: Sendable {
   let parts: PartDirectory
   private let directory: String
-  /// What part files' names begin with.
+  /// The beginning of the part files' names.
   private let stem: String
-  /// The file below the directory; nil while a response is still to name it.
+  /// The path of the file below the directory; nil until a response has named the file.
   private var name: RelativePath?
   private let root: FileDescriptor
   private let destination: Destination
 
-  /// The target of `request`; a relative path begins at `base`.
+  /// Opens the target of `request`. A relative path begins at `base`.
   ///
-  /// - Throws: `path_conflict` where its path names no file; `io` where its directory cannot be opened.
+  /// - Throws: `path_conflict` if the path names no file; `io` if the directory cannot be opened.
   init(_ request: DownloadRequest, from base: String? = nil) throws(TransferError) {
     let path = request.path
     directory = Self.split(path).directory
@@ -39,9 +39,9 @@ struct DownloadTarget: Sendable {
     destination = Destination(root: root)
   }
 
-  /// The target with the name that was chosen for the file, where it has none.
+  /// Returns the target with the chosen name, or the target itself if it has a name already.
   ///
-  /// - Throws: `path_conflict` as ``below(_:_:)``.
+  /// - Throws: `path_conflict`, as ``below(_:_:)`` does.
   func named(_ chosen: String?) throws(TransferError) -> DownloadTarget {
     guard name == nil, let chosen else { return self }
     var target = self
@@ -49,9 +49,9 @@ struct DownloadTarget: Sendable {
     return target
   }
 
-  /// The path that was chosen below a directory.
+  /// Returns a chosen name as a path below a directory.
   ///
-  /// - Throws: `path_conflict` where it leads out of that, or names no file.
+  /// - Throws: `path_conflict` if the name leads out of the directory, or names no file.
   static func below(_ directory: String, _ chosen: String) throws(TransferError) -> RelativePath {
     do throws(RelativePath.Invalid) {
       return try RelativePath(chosen)
@@ -61,7 +61,8 @@ struct DownloadTarget: Sendable {
     }
   }
 
-  /// What the names of part files begin with: the file's name, or that of the URL where a response is to name the file.
+  /// Returns the beginning of the part files' names: the file's name, or the last name of the URL if the response names
+  /// the file.
   static func stem(of request: DownloadRequest) -> String {
     guard request.isDirectory else { return split(request.path).name }
     let url = try? WebURL(request.url, schemes: WebURL.knownSchemes)
@@ -75,29 +76,29 @@ struct DownloadTarget: Sendable {
     return (directory.isEmpty ? "/" : String(directory), String(path[path.index(after: slash)...]))
   }
 
-  /// The directory at which a relative path begins now; nil where `path` is absolute.
+  /// Returns the directory at which a relative path begins now; nil if `path` is absolute.
   static func base(of path: String) -> String? {
     path.hasPrefix("/") ? nil : FileManager.default.currentDirectoryPath
   }
 
-  /// `path`, where it is relative from `base` on.
+  /// Returns `path`, or the path below `base` if `path` is relative.
   static func absolute(_ path: String, from base: String) -> String {
     path.hasPrefix("/") || base.isEmpty ? path : "\(base)/\(path)"
   }
 
-  /// The absolute path of the file; nil while it has no name, and where the kernel does not tell.
+  /// The absolute path of the file; nil while the file has no name, and if the kernel does not report the path.
   var absolutePath: String? {
     guard let name, let directoryPath else { return nil }
     return "\(directoryPath)/\(name)"
   }
 
-  /// The absolute path of the directory; nil where the kernel does not tell.
+  /// The absolute path of the directory; nil if the kernel does not report the path.
   var directoryPath: String? { root.path }
 
-  /// What part files' names have between the file's name and a random number.
+  /// The text between the file's name and the random number in the names of part files.
   static let mark = ".haul-part-"
 
-  /// A unique hidden name of at most 255 bytes.
+  /// Returns a unique hidden name of at most 255 bytes.
   func newPartName() -> String {
     let end = Self.mark + String(UInt64.random(in: 0...(.max)), radix: 36)
     // Twelve bytes are left for the number of a second part.
@@ -106,9 +107,9 @@ struct DownloadTarget: Sendable {
     return ".\(stem)\(end)"
   }
 
-  /// The part file that `saved` means. One in another directory of the same file system is moved here.
+  /// Opens the part file that `saved` names. A part file in another directory of the same file system is moved here.
   ///
-  /// - Returns: nil where it is gone.
+  /// - Returns: nil if the part file is gone.
   /// - Throws: `path_conflict` if another download uses it, or if it is on another file system.
   func part(_ saved: Checkpoint) throws(TransferError) -> PartFile? {
     if let part = try open(saved, in: parts) { return part }
@@ -127,7 +128,7 @@ struct DownloadTarget: Sendable {
     return part
   }
 
-  /// Removes the partial file that `saved` means, where it is there and no download uses it.
+  /// Removes the partial file that `saved` names, if it exists and no download uses it.
   func discard(_ saved: Checkpoint) {
     var places = [parts]
     if let other = saved.directory, other != directoryPath,
@@ -146,10 +147,11 @@ struct DownloadTarget: Sendable {
       saved.part, inode: saved.inode, holding: saved.durable.end, of: saved.completeLength)
   }
 
-  /// The file that stands there already, where the policy has it decide before anything is fetched.
+  /// Checks what exists at the path, before anything is fetched.
   ///
-  /// - Returns: nil where there is none, and while the file has no name.
-  /// - Throws: `exists`, under the policy `fail`; `path_conflict` where a directory stands there.
+  /// - Returns: The existing file under the policy `skip`; nil if there is none, under other policies, and while the file
+  ///   has no name.
+  /// - Throws: `exists` under the policy `fail`; `path_conflict` if a directory has the name.
   func existing(_ policy: CollisionPolicy) throws(TransferError) -> DownloadedFile? {
     guard let name else { return nil }
     if policy != .rename, try destination.occupant(of: name) == .directory {
@@ -164,9 +166,9 @@ struct DownloadTarget: Sendable {
     return DownloadedFile(path: path(name), bytes: try file.size())
   }
 
-  /// Makes the part's bytes durable, gives it its name, and makes that durable.
+  /// Makes the part's bytes durable, gives the part the file's name, and makes the name durable.
   ///
-  /// - Returns: the file, and which it is; nil where an older file counts as the result.
+  /// - Returns: The file and its identity. The identity is nil if an older file counts as the result.
   func publish(
     _ part: PartFile, length: Int64, options: DownloadOptions
   ) throws(TransferError) -> (DownloadedFile, FileIdentity?) {
@@ -179,7 +181,7 @@ struct DownloadTarget: Sendable {
         part: part.name, inode: part.inode, of: parts, at: name, in: parent,
         policy: options.ifExists)
     } catch {
-      // That knows no path above its root.
+      // `Destination` knows no path above its root.
       switch error.errorClass {
       case .exists: throw .exists(path(name))
       case .pathConflict where error == .directory("\(name)"): throw .directory(path(name))
@@ -199,7 +201,8 @@ struct DownloadTarget: Sendable {
     }
   }
 
-  /// Whether the file of that identity and length has got its name, or under the policy `rename` one of those that follow.
+  /// Returns whether the file of that identity and length has the name or, under the policy `rename`, one of the
+  /// numbered names.
   func holds(_ file: PublishedFile, _ policy: CollisionPolicy) throws(TransferError) -> Bool {
     guard let name else { return false }
     let found = try destination.find(name, policy: policy) {
@@ -219,11 +222,11 @@ struct DownloadTarget: Sendable {
   }
 }
 
-// MARK: - What a killed process leaves
+// MARK: - Files of a killed process
 
 extension DownloadTarget {
-  /// Removes the partial files of the targets of `entries` that no download uses and that the resume data of none of `left` mean.
-  /// What cannot be looked at or removed stays. Blocks.
+  /// Removes the partial files of the targets of `entries`, except those that a download uses, that `isNeeded` accepts,
+  /// or that the resume data of `left` name. Files that cannot be checked or removed stay. Blocks.
   static func discardParts(
     of entries: [DownloadListEntry], keepingThoseOf left: [DownloadListEntry],
     unless isNeeded: (String) -> Bool
@@ -235,18 +238,18 @@ extension DownloadTarget {
       let parts = PartDirectory(root, locksParts: true)
       let names = Set(list.map(\.1))
       for part in (try? parts.names(startingWith: ".")) ?? [] where isPart(part, ofAny: names) {
-        // Also an empty one of the last second: nobody would look for it again.
+        // This includes an empty part of the last second: nothing would look for it again.
         if !kept.contains(part), !isNeeded(part) { _ = try? parts.discard(part) }
       }
     }
   }
 
-  /// Whether ``newPartName()`` may have given the name for one of these files.
+  /// Returns whether ``newPartName()`` may have made the name for one of these files.
   private static func isPart(_ part: String, ofAny names: Set<String>) -> Bool {
     guard let mark = part.ranges(of: mark).last else { return false }
     let stem = part[..<mark.lowerBound].dropFirst()
     if names.contains(String(stem)) { return true }
-    // The end of a long name is missing.
+    // A long name was cut at its end.
     return part.utf8.count > 225 && names.contains { $0.hasPrefix(stem) }
   }
 }

@@ -1,20 +1,20 @@
 import Synchronization
 
-/// What a download does when its turn has come: fetches a file, or plays a script.
+/// The work of a download when its turn has come: it fetches a file, or plays a script.
 protocol DownloadWork: Sendable {
   /// Makes one attempt, and reports progress and durable bytes to the download.
   func attempt(_ download: Download) async -> Result<DownloadedFile, TransferError>
 
-  /// Ends the attempt under way as `cancelled`. Nothing where none is.
+  /// Ends the attempt in progress as `cancelled`. Does nothing if there is none.
   func stop()
 
-  /// How far the attempt under way is; nil where none is.
+  /// The progress of the current attempt; nil if there is none.
   var progress: AttemptProgress? { get }
 
   /// Removes the partial file.
   func discard(_ data: ResumeData) async
 
-  /// Removes the complete file, if it is still the one of this identity.
+  /// Removes the complete file, if it still has this identity.
   func remove(_ file: DownloadedFile, _ identity: FileIdentity, of request: DownloadRequest) async
 }
 
@@ -23,19 +23,19 @@ extension DownloadWork {
   }
 }
 
-/// How far an attempt is.
+/// The progress of an attempt.
 struct AttemptProgress: Sendable {
   var bytes: Int64 = 0
   var total: Int64?
-  /// Bytes over the network.
+  /// The bytes received over the network.
   var fetched: Int64 = 0
-  /// When the first of them could come, and when the last came; nil before.
+  /// The time from which bytes could arrive, and the time when the last bytes arrived; nil before any arrived.
   var received: (since: ContinuousClock.Instant, last: ContinuousClock.Instant)?
-  /// Bytes a second, where it is known by other means than ``fetched``.
+  /// The rate in bytes per second, if it is not computed from ``fetched``.
   var rate: Double?
 }
 
-/// Has another downloader, such as a fake, make the attempts of a queue's download.
+/// The work of a queue's download if another downloader, such as a fake, makes the attempts.
 final class RelayWork: DownloadWork {
   private struct Run: Sendable {
     weak var outer: Download?
@@ -50,7 +50,7 @@ final class RelayWork: DownloadWork {
 
   func attempt(_ download: Download) async -> Result<DownloadedFile, TransferError> {
     var request = download.request
-    // The outer download has both already.
+    // The outer download already handles both.
     (request.options.retry, request.options.timeout) = (nil, nil)
     let inner = downloader.start(request, from: download.shared.withLock { $0.saved })
     let events = inner.events
@@ -68,11 +68,11 @@ final class RelayWork: DownloadWork {
     return result
   }
 
-  /// States and the end are the outer download's own.
+  /// Passes an event on. The outer download sends its states and its end itself.
   private func relay(_ event: DownloadEvent, to download: Download) {
     switch event {
     case .response(let response):
-      // It was taken from the download if it came before the events.
+      // A response that came before the events was read from the download.
       guard download.response != response else { return }
       download.shared.withLock { $0.response = response }
       download.tell(event)

@@ -4,15 +4,16 @@ import Synchronization
 
 /// Responses without a file.
 extension Downloader {
-  /// Downloads a small body into memory. No file is made, so options of files have no effect.
+  /// Downloads a small body into memory. No file is made, so options about files have no effect.
   ///
-  /// The rules are those of a download: a status such as 404 is an error, redirects are followed, a broken connection is continued,
-  /// and the digest is checked. The call does not wait for its turn, and monitors do not receive its events. Cancelling the task
-  /// cancels it.
+  /// The rules of a download apply: a status such as 404 is an error, redirects are followed, a broken connection is
+  /// continued, and the digest is checked. The call does not wait for a turn, and monitors do not receive its events.
+  /// Cancelling the task cancels the call.
   ///
-  /// - Returns: the whole body, as it was sent, and the last response that carried bytes of it.
-  /// - Throws: `CancellationError` where the task was cancelled, what ``DownloadOptions/validate`` threw, else a
-  ///   ``TransferError``: `tooLarge` where the body has more bytes than ``DownloadOptions/maximumLength``, or than 16 MiB if that is
+  /// - Returns: The whole body, as it was sent, and the last response that carried bytes of it.
+  /// - Throws: `CancellationError` if the task was cancelled; the error that ``DownloadOptions/validate`` threw;
+  ///   otherwise a ``TransferError``: `tooLarge` if the body has more bytes than ``DownloadOptions/maximumLength``, or
+  ///   than 16 MiB if that is nil; `blockedURL` for a URL whose scheme is not http or https.
   ///   nil; `blockedURL` for a URL whose scheme is not http or https.
   public func data(
     from url: String, options: DownloadOptions
@@ -22,9 +23,10 @@ extension Downloader {
     return try await response(to: url, options)
   }
 
-  /// Sends a HEAD request and returns its response. Options of the method, the body and files have no effect.
+  /// Sends a HEAD request and returns its response. Options about the method, the body and files have no effect.
   ///
-  /// - Throws: as ``data(from:options:)``. A server that does not know HEAD answers with a status such as 405, which is an error.
+  /// - Throws: The errors of ``data(from:options:)``. A server that does not know HEAD answers with a status such as
+  ///   405, which is an error.
   public func head(
     _ url: String, options: DownloadOptions
   ) async throws -> DownloadResponse {
@@ -59,10 +61,10 @@ extension Downloader {
 
 /// Fetches a response into memory.
 private struct ResponseWork: Sendable {
-  /// What the hooks have seen.
+  /// The results of the hooks.
   private final class Seen: Sendable {
     let response = Mutex<DownloadResponse?>(nil)
-    /// What ``DownloadOptions/validate`` threw.
+    /// The error that ``DownloadOptions/validate`` threw.
     let refusal = Mutex<(any Error)?>(nil)
   }
 
@@ -70,7 +72,7 @@ private struct ResponseWork: Sendable {
   let io: IOPool
   let url: String
   let options: DownloadOptions
-  /// Nil for that of the options.
+  /// The method; nil uses the method of the options.
   let method: RequestMethod?
 
   func run() async throws -> (Data, DownloadResponse) {
@@ -127,7 +129,7 @@ private struct ResponseWork: Sendable {
 }
 
 extension PartFile {
-  /// The first `count` bytes.
+  /// Returns the first `count` bytes.
   fileprivate func bytes(_ count: Int) throws(TransferError) -> Data {
     let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 16)
     defer { unsafe bytes.deallocate() }

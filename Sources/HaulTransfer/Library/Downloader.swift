@@ -1,18 +1,17 @@
 import Glibc
 import HaulSystem
 
-/// Downloads to files over HTTP and HTTPS, in constant memory: one, or many with a cap.
+/// Downloads files over HTTP and HTTPS in constant memory: one file, or many with a limit.
 ///
 ///     let downloader = try Downloader()
 ///     let file = try await downloader.download("https://example.org/a.iso", to: "a.iso")
 ///
-/// A file gets its name when all of it is there, checked and durable; until then its bytes are in a
-/// hidden file in the same directory. Broken connections are continued, never into a mixture of two
-/// versions.
+/// A file gets its name when it is complete, checked and durable. Until then its bytes are in a hidden file in the same
+/// directory. Haul continues broken connections, and never mixes two versions of a file.
 ///
-/// All calls may be made from any thread. One downloader serves a whole program.
+/// You may make all calls from any thread. One downloader is enough for a whole program.
 public final class Downloader: Downloading {
-  /// Limits and rules, the same for all downloads of a downloader.
+  /// Limits and rules that apply to all downloads of a downloader.
   public typealias Configuration = DownloaderConfiguration
 
   let engine: Engine
@@ -21,12 +20,12 @@ public final class Downloader: Downloading {
   private let registry = DownloadRegistry()
   private let monitor: (any DownloadMonitor)?
 
-  /// Starts a thread for the network and four for the disk. They end when the downloader and its downloads
-  /// have gone. `monitor` receives every event of every download.
+  /// Creates a downloader, with a thread for the network and four for the disk. The threads end when the downloader and
+  /// its downloads are released. `monitor` receives every event of every download.
   ///
   /// - Precondition: ``DownloaderConfiguration/maxConcurrent`` is positive.
-  /// - Throws: `io` where the system does not give them; `io` or `notPermitted` where ``DownloaderConfiguration/caFile`` or
-  ///   ``DownloaderConfiguration/knownHosts`` cannot be read.
+  /// - Throws: `io` if the system does not provide the threads; `io` or `notPermitted` if
+  ///   ``DownloaderConfiguration/caFile`` or ``DownloaderConfiguration/knownHosts`` cannot be read.
   public init(
     _ configuration: Configuration = Configuration(), monitor: (any DownloadMonitor)? = nil
   ) throws(TransferError) {
@@ -39,7 +38,7 @@ public final class Downloader: Downloading {
     self.monitor = monitor
   }
 
-  /// libcurl would say it at the first connection, and then without the path.
+  /// Checks that a file can be read. libcurl would report a failure only at the first connection, and without the path.
   private static func requireReadable(
     _ path: String?, _ what: String, _ name: String
   ) throws(TransferError) {
@@ -55,13 +54,13 @@ public final class Downloader: Downloading {
     }
   }
 
-  /// Starts a download and returns at once. It waits for its turn while ``DownloaderConfiguration/maxConcurrent`` others run.
-  /// Every error is that of ``Download/value``.
+  /// Starts a download and returns at once. The download waits for its turn while
+  /// ``DownloaderConfiguration/maxConcurrent`` others run. ``Download/value`` throws the errors.
   public func start(_ request: DownloadRequest, from data: ResumeData?) -> Download {
     start(request, from: data, behind: nil, members: nil, priority: 0)
   }
 
-  /// Starts one that has to pass a queue's gate first, as one of its members.
+  /// Starts a download that must first pass the gate of its queue.
   func start(
     _ request: DownloadRequest, from data: ResumeData?, behind other: DownloadGate?,
     members: DownloadMembers?, id: String? = nil, priority: Int
@@ -76,20 +75,20 @@ public final class Downloader: Downloading {
     return download
   }
 
-  /// Has a queue's list written by ``shutdown()``.
+  /// Registers the list of a queue, which ``shutdown()`` then writes.
   func keep(_ list: DownloadMembers) { registry.add(list) }
 
-  /// Whether a download that is not over continues the partial file of that name, or is to continue it.
+  /// Returns whether an unfinished download continues the partial file of that name, or will continue it.
   func continues(_ part: String) -> Bool { registry.continues(part) }
 
-  /// Ends all downloads as `cancelled`, and returns when their partial files are removed and all connections are closed. The partial
-  /// files of downloads that have failed are removed as well.
+  /// Ends all downloads as `cancelled`. Returns when their partial files are removed and all connections are closed.
+  /// The partial files of failed downloads are removed as well.
   ///
-  /// Downloads that are paused, suspended or in the list of a queue keep their partial files. The lists are written and given up: another
-  /// queue may have them, and these queues write no more. A program needs no other call before it ends. Later downloads end
-  /// as `cancelled` too. A second call is no error.
+  /// Downloads that are paused, suspended or in the list of a queue keep their partial files. The lists are written and
+  /// unlocked: other queues may use them, and the present queues no longer write them. A program needs no other
+  /// call before it ends. Later downloads end as `cancelled`, too. A second call is not an error.
   public func shutdown() async {
-    // No download starts in the place of one that ends.
+    // No download starts in place of one that ends.
     gate.configure { $0.isSuspended = true }
     await registry.close { [io] in await FileWork.discard($0, io) }
     await engine.shutdown()

@@ -2,10 +2,10 @@ public import FoundationEssentials
 
 /// Anything that starts downloads: a ``Downloader``, a ``DownloadQueue``, or a fake in your own tests.
 ///
-/// A fake implements ``start(_:from:)``. ``Download/init(_:script:)`` makes the downloads that it returns. If your code asks for
-/// responses without a file, the fake implements ``data(from:options:)`` or ``head(_:options:)`` as well.
+/// A fake implements ``start(_:from:)`` and returns downloads that ``Download/init(_:script:)`` creates. If your code
+/// asks for responses without a file, the fake implements ``data(from:options:)`` or ``head(_:options:)`` as well.
 public protocol Downloading: Sendable {
-  /// Starts a download and returns at once. With `data` it continues a paused or broken one.
+  /// Starts a download and returns at once. Pass `data` to continue a paused or interrupted download.
   func start(_ request: DownloadRequest, from data: ResumeData?) -> Download
 
   /// Downloads a small body into memory, as ``Downloader/data(from:options:)`` does.
@@ -16,14 +16,16 @@ public protocol Downloading: Sendable {
 }
 
 extension Downloading {
-  /// For a fake that has no body: throws a ``TransferError`` of class `rejected` that names the function to implement.
+  /// Throws a ``TransferError`` of class `rejected` that names the function to implement. For fakes that return no
+  /// body.
   public func data(
     from url: String, options: DownloadOptions
   ) async throws -> (Data, DownloadResponse) {
     throw TransferError(.rejected, "\(Self.self) does not implement data(from:options:)")
   }
 
-  /// For a fake that has no response: throws a ``TransferError`` of class `rejected` that names the function to implement.
+  /// Throws a ``TransferError`` of class `rejected` that names the function to implement. For fakes that return no
+  /// response.
   public func head(_ url: String, options: DownloadOptions) async throws -> DownloadResponse {
     throw TransferError(.rejected, "\(Self.self) does not implement head(_:options:)")
   }
@@ -38,11 +40,11 @@ extension Downloading {
     try await head(url, options: DownloadOptions())
   }
 
-  /// Starts a download and returns at once. Every error is that of ``Download/value``.
+  /// Starts a download and returns at once. ``Download/value`` throws the errors.
   @discardableResult
   public func start(_ request: DownloadRequest) -> Download { start(request, from: nil) }
 
-  /// Starts a download and returns at once. Every error is that of ``Download/value``.
+  /// Starts a download and returns at once. ``Download/value`` throws the errors.
   @discardableResult
   public func start(
     _ url: String, to path: String, options: DownloadOptions = DownloadOptions()
@@ -50,12 +52,12 @@ extension Downloading {
     start(DownloadRequest(url, to: path, options: options), from: nil)
   }
 
-  /// Continues a paused or broken download and returns at once. It begins at 0 where the source has changed or the partial
-  /// file is gone. Every error is that of ``Download/value``: resume data that another download is using fail as
+  /// Continues a paused or interrupted download and returns at once. It begins at 0 if the source has changed or the
+  /// partial file is gone. ``Download/value`` throws the errors: resume data that another download uses fail as
   /// `pathConflict` before anything is fetched.
   ///
-  /// The partial file moves along where `path` is in another directory of the same file system; on another one the download
-  /// fails as `pathConflict`. `options` are not part of `data`: give them again.
+  /// If `path` is in another directory of the same file system, the partial file moves there. On another file system,
+  /// the download fails as `pathConflict`. `options` are not part of `data`: pass them again.
   @discardableResult
   public func start(
     resumingFrom data: ResumeData, to path: String, options: DownloadOptions = DownloadOptions()
@@ -63,12 +65,12 @@ extension Downloading {
     start(DownloadRequest(data.url, to: path, options: options), from: data)
   }
 
-  /// Downloads a file. Cancelling the task cancels the download. A failure leaves nothing behind.
+  /// Downloads a file. Cancelling the task cancels the download. After a failure no partial file is left.
   ///
-  /// - Returns: the file, durable as its name is.
-  /// - Throws: `CancellationError` where the task was cancelled, what ``DownloadOptions/validate`` threw, else a
-  ///   ``TransferError``. A broken connection is not an error while the download can resume. Up to ten redirects in a row are
-  ///   followed.
+  /// - Returns: The file. The file and its name are durable.
+  /// - Throws: `CancellationError` if the task was cancelled; the error that ``DownloadOptions/validate`` threw;
+  ///   otherwise a ``TransferError``. A broken connection is not an error while the download can resume. Up to ten
+  ///   redirects in a row are followed.
   public func download(_ request: DownloadRequest) async throws -> DownloadedFile {
     let download = start(request)
     do {
@@ -87,22 +89,22 @@ extension Downloading {
     try await download(DownloadRequest(url, to: path, options: options))
   }
 
-  /// Continues a paused or broken download, as ``start(resumingFrom:to:options:)`` does. A failure leaves the partial file, and
-  /// `data` go on meaning it; cancelling the task removes it.
+  /// Continues a paused or interrupted download, as ``start(resumingFrom:to:options:)`` does. After a failure the
+  /// partial file stays, and `data` remain valid. Cancelling the task removes the partial file.
   ///
-  /// - Returns: the file, durable as its name is.
-  /// - Throws: as ``download(_:)``.
+  /// - Returns: The file. The file and its name are durable.
+  /// - Throws: The errors of ``download(_:)``.
   public func download(
     resumingFrom data: ResumeData, to path: String, options: DownloadOptions = DownloadOptions()
   ) async throws -> DownloadedFile {
     try await start(resumingFrom: data, to: path, options: options).valueOfCall
   }
 
-  /// Downloads a list, beginning in its order, and gives the results in the order of completion.
+  /// Downloads several files. Downloads begin in the order of the list; results come in the order of completion.
   ///
-  /// Work starts at once. Leaving the loop, cancelling the task that runs it, or ``Downloads/cancel()`` cancels what is left.
-  /// With `maxConcurrent` 1 they come one after another. Without `continueAfterFailure` the first failure cancels what is
-  /// left, and its result is the last.
+  /// Work starts at once. Leaving the loop, cancelling the task that runs it, or ``Downloads/cancel()`` cancels the
+  /// remaining downloads. With `maxConcurrent` 1, downloads run one after another. Without `continueAfterFailure`, the
+  /// first failure cancels the remaining downloads, and its result is the last.
   ///
   /// - Precondition: `maxConcurrent` is positive.
   public func downloads(
@@ -114,7 +116,7 @@ extension Downloading {
 }
 
 extension Download {
-  /// The file that a call waits for: cancelling the task cancels the download, whose end is then waited for.
+  /// The file, for a call that waits. Cancelling the task cancels the download; the call still waits for its end.
   fileprivate var valueOfCall: DownloadedFile {
     get async throws {
       await withTaskCancellationHandler {

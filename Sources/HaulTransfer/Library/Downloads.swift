@@ -1,15 +1,17 @@
 /// The results of several downloads, in the order of completion.
 ///
-/// A result keeps the place of its download until the loop asks for the next result. So a slow loop delays the downloads that have
+/// A download counts as running until the loop asks for the next result. So a slow loop delays the downloads that have
 /// not begun.
 ///
-/// What is left is cancelled when a loop over it is left, when the task that runs the loop is cancelled, when the last copy of
-/// this value goes, and by ``cancel()``. Partial files are removed soon after; ``Downloader/shutdown()`` waits for that.
+/// The remaining downloads are cancelled when you leave a loop over this value, when the task that runs the loop is
+/// cancelled, when the last copy of this value is released, and by ``cancel()``. Partial files are removed soon after;
+/// ``Downloader/shutdown()`` waits for that.
 ///
-/// At the top level of a program (`main.swift`) Swift keeps the iterator of a loop until the program ends. If such a loop is left,
-/// nothing more begins, but what runs goes on: call ``cancel()``, or put the loop into a function.
+/// At the top level of a program (`main.swift`), Swift keeps the iterator of a loop until the program ends. If you
+/// leave such a loop, no more downloads begin, but running downloads continue: call ``cancel()``, or put the loop into
+/// a function.
 public struct Downloads: AsyncSequence, Sendable {
-  /// Cancels the work with its last reference.
+  /// Cancels the work when the last reference is released.
   fileprivate final class Owner: Sendable {
     let work: Task<Void, Never>
 
@@ -66,7 +68,7 @@ public struct Downloads: AsyncSequence, Sendable {
     } onCancel: {
       download.cancel()
     }
-    // A failure leaves nothing behind.
+    // No partial file is left after a failure.
     if case .failure = result {
       download.cancel()
       await download.untilRemoved()
@@ -74,19 +76,19 @@ public struct Downloads: AsyncSequence, Sendable {
     return DownloadResult(request: request, result: result)
   }
 
-  /// Cancels what is not over. The loop then ends.
+  /// Cancels the unfinished downloads. The loop then ends.
   public func cancel() { owner.work.cancel() }
 
-  /// One loop at a time: several share the results.
+  /// Returns an iterator. Run one loop at a time: several loops share the results.
   public func makeAsyncIterator() -> Iterator {
     Iterator(stream.makeAsyncIterator(), owner, demand)
   }
 
-  /// Gives the results, and cancels what is left when it goes.
+  /// Gives the results, and cancels the remaining downloads when it is released.
   public struct Iterator: AsyncIteratorProtocol {
     private var results: AsyncStream<DownloadResult>.Iterator
     private let owner: Owner
-    /// The sequence may go before the loop is through.
+    /// Keeps the work alive if the sequence is released before the loop ends.
     private let sequence: Owner
     private let demand: Demand
     private var hasResult = false
@@ -100,7 +102,7 @@ public struct Downloads: AsyncSequence, Sendable {
       owner = Owner(sequence.work)
     }
 
-    /// Waits for the next result. Nil after the last, and when the task is cancelled.
+    /// Waits for the next result. Returns nil after the last result, and if the task is cancelled.
     public mutating func next() async -> DownloadResult? {
       if hasResult { demand.give() }
       let result = await withTaskCancellationHandler {

@@ -1,13 +1,14 @@
 import HaulSystem
 import Synchronization
 
-/// Fetches a file: a part file beside it, a transfer into that, and the final name.
+/// The work of a download that makes a file: it transfers into a part file beside the file, then gives the
+/// part file the final name.
 final class FileWork: DownloadWork {
   private let engine: Engine
   private let io: IOPool
-  /// Where a relative path begins.
+  /// The directory at which a relative path begins; nil if the path is absolute.
   private let base: String?
-  /// The transfer under way.
+  /// The transfer in progress.
   private let transfer = Mutex<PartTransfer?>(nil)
 
   init(_ engine: Engine, _ io: IOPool, base: String?) {
@@ -34,7 +35,7 @@ final class FileWork: DownloadWork {
   static func discard(_ data: ResumeData, _ io: IOPool) async {
     let (saved, directory) = (data.checkpoint, data.checkpoint.directory)
     await io.run {
-      // Resume data may be made by a program: no other file is removed than a partial one, and only the one that is meant.
+      // A program may have made the resume data. Only a partial file is removed, and only the one that is meant.
       guard saved.part.contains(DownloadTarget.mark), let directory,
         let open = try? FileDescriptor.directory(directory)
       else { return }
@@ -75,7 +76,7 @@ final class FileWork: DownloadWork {
         order.present = TransferRequest.present(
           url, request.options, stands: try target.existing(.skip) != nil)
       }
-      // The file that is there counts as the result, so nothing will be continued.
+      // The existing file counts as the result, so nothing will be continued.
       if existing != nil, let part = order.resuming?.part { try? target.parts.remove(part.name) }
       return (target, order, existing)
     }
@@ -83,7 +84,7 @@ final class FileWork: DownloadWork {
     if var moved = order.resuming?.checkpoint {
       moved.directory = target.directoryPath
       if let moved = ResumeData(moved), moved != data { download.saved(moved) }
-      // Its own end decides about the partial file.
+      // The end of this download decides about the partial file.
       if let data { download.registry?.forget(data) }
     } else {
       download.forgetSaved()
@@ -111,15 +112,15 @@ final class FileWork: DownloadWork {
     }
   }
 
-  /// Makes sure that the file may get its name, as far as that shows before a byte of it comes.
+  /// Checks that the file may get its name, as far as that shows before the first byte.
   ///
-  /// - Returns: the file that counts as the result; nil where there is none.
-  /// - Throws: `exists`; `path_conflict` where a directory stands there, or another download is to make the file.
+  /// - Returns: The file that counts as the result; nil if there is none.
+  /// - Throws: `exists`; `path_conflict` if a directory has the name, or another download will make the file.
   private static func check(
     _ target: DownloadTarget, for download: Download
   ) throws(TransferError) -> DownloadedFile? {
     let policy = download.request.options.ifExists
-    // Before the look at the disk:
+    // The claim comes before the look at the disk, to prevent this:
     //   nothing stands there → another download ends there, and gives its claim up → the path is claimed.
     if let path = target.absolutePath, let registry = download.registry,
       !registry.claim(path, for: download), policy == .fail
@@ -129,7 +130,7 @@ final class FileWork: DownloadWork {
     return try target.existing(policy)
   }
 
-  /// The order, with the download as its observer.
+  /// Returns the request with the download as its observer.
   private func observed(
     _ order: TransferRequest, _ target: DownloadTarget, by download: Download
   ) -> TransferRequest {
@@ -169,37 +170,37 @@ final class FileWork: DownloadWork {
     return order
   }
 
-  /// The order, continuing where the part that `saved` means is there.
+  /// Returns the request, which continues the part that `saved` names if the part exists.
   private static func order(
     _ request: DownloadRequest, _ url: WebURL, _ target: DownloadTarget, _ saved: Checkpoint?
   ) throws(TransferError) -> TransferRequest {
     var order = try TransferRequest(
       url, request.options, partName: target.newPartName(), makePart: target.parts.make)
-    // Resume data are to be there soon: a program may be killed.
+    // The first resume data should exist soon, because a program may be killed.
     order.firstCheckpoint = .milliseconds(500)
     // No other worker waits for the part, so a pause may take as long as the disk does.
     order.stopTime = .seconds(60)
-    // Last, since it may move the part.
+    // The part is opened last, because that may move it.
     if let saved, let part = try target.part(saved) {
       order.partName = saved.part
       order.resuming = (saved, part)
     } else if let saved {
-      // What is there no longer holds what was durable: it would stay for ever.
+      // The part no longer holds its durable bytes, and nothing else would remove it.
       target.discard(saved)
     }
     return order
   }
 
-  /// Publishes a complete part, or leaves no more behind than can be continued.
+  /// Publishes a complete part, or removes the files that cannot be continued.
   private static func end(
     _ outcome: TransferOutcome, _ transfer: PartTransfer, _ target: DownloadTarget,
     _ download: Download
   ) throws(TransferError) -> DownloadedFile {
     do throws(TransferError) {
-      // Also what was cancelled with its last byte.
+      // This includes a download that was cancelled with its last byte.
       guard case .complete(let part, let length) = outcome, !download.isCancelled else {
         if case .failed(let error) = outcome {
-          // The response has named a file that stands there.
+          // The response has named an existing file.
           guard error.errorClass == .exists, download.request.options.ifExists == .skip,
             !download.isCancelled, let file = try target.existing(.skip)
           else { throw error }
@@ -229,14 +230,14 @@ final class FileWork: DownloadWork {
     }
   }
 
-  /// What cannot be removed stays: the download's own end is what counts.
+  /// Removes part files. A file that cannot be removed stays, because only the download's own result counts.
   private static func remove(_ names: [String], _ target: DownloadTarget) {
     for name in names { try? target.parts.remove(name) }
   }
 }
 
 extension TransferError {
-  /// Whether a local file is in the way, and not the network.
+  /// Whether the error concerns a local file, and not the network.
   var isAboutFiles: Bool {
     switch errorClass {
     case .exists, .pathConflict, .diskFull, .io, .notPermitted, .openFiles: true

@@ -1,10 +1,10 @@
 import HaulSystem
 
-/// A partial file that no download uses: of a paused or failed download, or of a process that was killed.
+/// A partial file that no download uses. It belongs to a paused or failed download, or to a killed process.
 public struct PartialFile: Sendable, Hashable {
-  /// Its path. The name is hidden and starts with the name of the final file.
+  /// The path. The name is hidden and starts with the name of the final file.
   public var path: String
-  /// Its length, which says nothing about how much of it is durable.
+  /// The length in bytes, which does not tell how many of them are durable.
   public var bytes: Int64
 }
 
@@ -13,7 +13,7 @@ extension Downloader {
   ///
   /// Resume data may still need some of them: compare ``ResumeData/partialFile``.
   ///
-  /// - Throws: `io` where the directory cannot be read.
+  /// - Throws: `io` if the directory cannot be read.
   public static func partialFiles(in directory: String) throws(TransferError) -> [PartialFile] {
     try idle(in: directory).map { name, size in
       PartialFile(path: "\(directory)/\(name)", bytes: size)
@@ -25,8 +25,8 @@ extension Downloader {
   /// A download uses its file only while it runs. Pass the ``Download/resumeData`` of downloads that are suspended or wait for
   /// their next attempt.
   ///
-  /// - Returns: how many were removed.
-  /// - Throws: `io` where the directory cannot be read, or a file not be removed.
+  /// - Returns: The number of removed files.
+  /// - Throws: `io` if the directory cannot be read, or a file cannot be removed.
   @discardableResult
   public static func discardPartialFiles(
     in directory: String, keeping kept: [ResumeData] = []

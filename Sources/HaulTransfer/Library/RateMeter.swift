@@ -1,30 +1,30 @@
 import Glibc
 
-/// Bytes a second, smoothed over about two seconds and unbiased from the first. Pure: time is passed in.
+/// The rate in bytes per second, smoothed over about two seconds and unbiased from the first. Pure: time is passed in.
 ///
-/// A weighted mean of the bytes in each interval. The weights sum up to one from the beginning, so that a steady rate shows as
-/// what it is at once.
+/// The rate is a weighted mean of the bytes in each interval. The weights add up to one from the beginning, so that a
+/// steady rate is correct at once.
 struct RateMeter: Sendable {
   typealias Instant = ContinuousClock.Instant
 
-  /// After this time, in seconds, an interval counts 1/e of what it did.
+  /// The time in seconds after which the weight of an interval falls to 1/e.
   private static let time = 2.0
-  /// Shorter intervals are joined with what follows.
+  /// The shortest interval. A shorter one is joined with the next.
   private static let shortest = Duration.milliseconds(100)
 
   private var last: (fetched: Int64, at: Instant)?
   private var sum = 0.0
   private var weight = 0.0
 
-  /// Bytes a second; 0 before the first interval.
+  /// The rate in bytes per second; 0 before the first interval.
   var rate: Double { weight > 0 ? sum / weight : 0 }
 
-  /// Takes in that `fetched` bytes have come in all: the first after `since`, the last at `received`.
+  /// Records that `fetched` bytes have arrived in total: the first after `since`, the last at `received`.
   mutating func update(fetched: Int64, since: Instant, received: Instant, now: Instant) {
     // Another attempt counts from zero.
     if let last, fetched < last.fetched || last.at < since { self.last = nil }
     let (before, begin) = last ?? (0, since)
-    // Until the next bytes come, nothing is known. After a second without any, they are missing.
+    // Until the next bytes arrive, nothing is known. After a second without bytes, the rate falls.
     let end = fetched > before ? received : now
     guard end - begin >= (fetched > before ? Self.shortest : .seconds(1)) else { return }
     let seconds = (end - begin) / .seconds(1)
@@ -34,6 +34,6 @@ struct RateMeter: Sendable {
     last = (fetched, end)
   }
 
-  /// Nothing comes any more, until ``update(fetched:since:received:now:)`` says otherwise.
+  /// Resets the rate, because no bytes arrive until the next ``update(fetched:since:received:now:)``.
   mutating func stop() { self = RateMeter() }
 }

@@ -1,7 +1,7 @@
-/// What a paused or broken download is continued from: in this process or another, on the machine that
-/// has the partial file. The bytes that it names are durable.
+/// The data with which a paused or interrupted download continues, in this process or another, on the machine that has
+/// the partial file. The bytes that they name are durable.
 public struct ResumeData: Sendable, Hashable {
-  /// A waiting download has room for a reference alone.
+  /// Holds the checkpoint, so that a waiting download needs memory for a reference only.
   private final class Box: Sendable {
     let checkpoint: Checkpoint
 
@@ -16,8 +16,8 @@ public struct ResumeData: Sendable, Hashable {
     box = Box(checkpoint)
   }
 
-  /// Resume data made of their parts, for tests of your own code: a download that begins with them finds no partial file that it
-  /// could continue, and begins at 0.
+  /// Creates resume data for tests of your own code. A download that begins with them finds no partial file to
+  /// continue, and begins at 0.
   public init(url: String, partialFile: String, bytes: Int64, expected: Int64) {
     let (directory, name) = DownloadTarget.split(partialFile)
     var checkpoint = Checkpoint(
@@ -27,9 +27,9 @@ public struct ResumeData: Sendable, Hashable {
     box = Box(checkpoint)
   }
 
-  /// Reads what ``json()`` gives.
+  /// Reads the JSON that ``json()`` returns.
   ///
-  /// - Throws: `io` where it is anything else.
+  /// - Throws: `io` for any other bytes.
   public init(json: [UInt8]) throws(TransferError) {
     guard let data = ResumeData(try? Checkpoint(resumeData: json)) else {
       throw TransferError(.io, "these are no resume data")
@@ -37,7 +37,7 @@ public struct ResumeData: Sendable, Hashable {
     self = data
   }
 
-  /// For a file or a database. It holds the URL, and no other secret.
+  /// Returns JSON for a file or a database. It holds the URL, and no other secret.
   public func json() throws(TransferError) -> [UInt8] {
     do {
       return try checkpoint.resumeData()
@@ -48,28 +48,28 @@ public struct ResumeData: Sendable, Hashable {
 
   /// The original URL.
   public var url: String { checkpoint.url ?? "" }
-  /// Bytes that need not be fetched again.
+  /// The number of bytes that need not be fetched again.
   public var bytes: Int64 { checkpoint.durable.count }
-  /// The length of the whole file.
+  /// The length of the whole file in bytes.
   public var expected: Int64 { checkpoint.completeLength }
-  /// The partial file.
+  /// The path of the partial file.
   public var partialFile: String {
     checkpoint.directory.map { "\($0)/\(checkpoint.part)" } ?? checkpoint.part
   }
 }
 
 extension ResumeData {
-  /// Whether both name the same bytes of the same file.
+  /// Returns whether both name the same bytes of the same file.
   public static func == (one: ResumeData, other: ResumeData) -> Bool {
     one.checkpoint == other.checkpoint
   }
 
-  /// Hashes what is compared.
+  /// Hashes the values that `==` compares.
   public func hash(into hasher: inout Hasher) { hasher.combine(checkpoint) }
 }
 
 extension ResumeData: Codable {
-  /// Reads what ``encode(to:)`` writes, and what ``json()`` gives.
+  /// Reads what ``encode(to:)`` writes or ``json()`` returns.
   public init(from decoder: any Decoder) throws {
     guard let data = ResumeData(try Checkpoint(from: decoder)) else {
       throw DecodingError.dataCorrupted(
@@ -78,11 +78,11 @@ extension ResumeData: Codable {
     self = data
   }
 
-  /// Writes the same keys as ``json()``, as a part of what the program saves.
+  /// Writes the same keys as ``json()``, as a part of the data that the program saves.
   public func encode(to encoder: any Encoder) throws { try checkpoint.encode(to: encoder) }
 }
 
 extension ResumeData: CustomStringConvertible {
-  /// `150000 of 300000 bytes`. Never the URL, which may be secret.
+  /// The finished bytes, such as `150000 of 300000 bytes`. The text never has the URL, which may be secret.
   public var description: String { "\(bytes) of \(expected) bytes" }
 }
