@@ -6,7 +6,7 @@ public struct DownloadMetrics: Sendable, Hashable {
   public var activeTime: Duration
   /// Bytes received over the network, including bytes that were received twice.
   public var received: Int64
-  /// The last 100 requests that have ended, in order, including redirects.
+  /// The last 100 requests that have ended, oldest first, including redirects.
   public var requests: [RequestMetrics]
 
   /// Creates metrics.
