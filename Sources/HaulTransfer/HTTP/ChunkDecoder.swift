@@ -1,16 +1,17 @@
-/// Finds the content in a chunked body (RFC 9112 §7.1), piece by piece, where libcurl did not see that it is chunked.
+/// Finds the content in a chunked body (RFC 9112 §7.1), piece by piece, if libcurl did not see that the body is
+/// chunked.
 struct ChunkDecoder: Sendable {
-  /// The body is not chunked as announced.
+  /// The body is not chunked, although its head says so.
   struct Malformed: Error {}
 
   private enum State {
-    /// In a line with a chunk's size; `digits` of it have been read. Next: `content`, or `trailer` after size 0.
+    /// In the line with a chunk's size, after `digits` digits. Next: `content`, or `trailer` after size 0.
     case size(value: Int64, digits: Int, isExtension: Bool)
-    /// `rest` bytes of the chunk are to come. Next: `lineEnd`.
+    /// In a chunk, with `rest` bytes still to come. Next: `lineEnd`.
     case content(rest: Int64)
     /// Between a chunk and the next line. Next: `size`.
     case lineEnd
-    /// Behind the last chunk; `length` bytes of a line so far. Next: `done` after an empty line.
+    /// After the last chunk, with `length` bytes of the current line. Next: `done` after an empty line.
     case trailer(length: Int)
     case done
   }
@@ -22,12 +23,13 @@ struct ChunkDecoder: Sendable {
   private var state = nextSize
   private var lineBytes = 0
 
-  /// Whether the last chunk and its trailer have come.
+  /// Whether the last chunk and its trailer have arrived.
   var isDone: Bool {
     if case .done = state { true } else { false }
   }
 
-  /// Takes the next bytes of the body. Returns the ranges of the content in them, in ascending order. Bytes after the end are ignored.
+  /// Takes the next bytes of the body. Returns the ranges of the content in them, in ascending order. Bytes after the
+  /// end are ignored.
   mutating func take(_ bytes: UnsafeRawBufferPointer) throws(Malformed) -> [Range<Int>] {
     var content: [Range<Int>] = []
     var index = 0
@@ -45,7 +47,7 @@ struct ChunkDecoder: Sendable {
     return content
   }
 
-  /// A byte outside of the content.
+  /// Takes a byte outside of the content.
   private mutating func take(_ byte: UInt8) throws(Malformed) {
     lineBytes = byte == Self.lineFeed ? 0 : lineBytes + 1
     if lineBytes > HeadParser.byteLimit { throw Malformed() }

@@ -1,11 +1,11 @@
-/// The name that a server gives a file (Content-Disposition, RFC 6266).
+/// The name that a server suggests for a file (Content-Disposition, RFC 6266).
 extension ResponseHead {
-  /// The file name of the response, fit for any directory; nil where the server gives none that could be used, or several
-  /// fields that differ.
+  /// The file name of the response, safe in any directory; nil if the server gives no usable name, or several fields
+  /// that differ.
   ///
-  /// `filename*` goes before `filename` (§4.3). Only the last name of a path counts. Control characters, characters that
-  /// change the direction of text, and dots at the beginning are removed. A name of more than 255
-  /// bytes loses the end of its stem.
+  /// `filename*` has precedence over `filename` (§4.3). Only the last name of a path counts. Control characters,
+  /// characters that change the direction of text, and dots at the beginning are removed. A name of more than 255 bytes
+  /// loses the end of its stem.
   var suggestedName: String? {
     let fields = Set(values("Content-Disposition").map { HeaderText.bytes($0) })
     guard fields.count == 1,
@@ -23,7 +23,7 @@ private struct DispositionParameters {
 
   init(_ field: String) {
     var rest = field.unicodeScalars[...]
-    // The type, which changes nothing about the name.
+    // The type does not change the name.
     rest = rest.drop { $0 != ";" }
     while rest.popFirst() != nil {
       let name = Self.trimmed(rest.prefix { $0 != "=" && $0 != ";" }).lowercased()
@@ -53,7 +53,8 @@ private struct DispositionParameters {
     return String(text)
   }
 
-  /// The text between quotes (RFC 9110 §5.6.4). A backslash before anything but a quote or a backslash is one of a path.
+  /// Reads the text between quotes (RFC 9110 §5.6.4). A backslash is an escape only before a quote or a backslash;
+  /// otherwise it belongs to a path.
   private static func quoted(_ rest: inout Substring.UnicodeScalarView) -> String {
     rest.removeFirst()
     var text = String.UnicodeScalarView()
@@ -68,14 +69,14 @@ private struct DispositionParameters {
     return String(text)
   }
 
-  /// A field that is not UTF-8 is read as Latin-1.
+  /// Decodes a field. A field that is not UTF-8 is read as Latin-1.
   private static func inLatin1(_ text: String) -> String {
     let bytes = HeaderText.bytes(text)
     return String(validating: bytes, as: UTF8.self)
       ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
   }
 
-  /// `charset'language'percent-encoded` (RFC 8187 §3.2) in UTF-8 or Latin-1; nil for anything else.
+  /// Decodes `charset'language'percent-encoded` (RFC 8187 §3.2) in UTF-8 or Latin-1; nil for anything else.
   private static func decoded(_ value: String) -> String? {
     let parts = value.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
     guard parts.count == 3 else { return nil }

@@ -1,24 +1,24 @@
 /// A Content-Range field in bytes (RFC 9110 §14.4).
 enum ContentRange: Sendable, Equatable {
-  /// `bytes first-last/length`: what a 206 carries. `length` is nil where the server wrote `*`.
+  /// `bytes first-last/length`: the range in a 206. `length` is nil if the server sent `*`.
   case part(first: Int64, last: Int64, length: Int64?)
-  /// `bytes */length`: what a 416 says about the representation.
+  /// `bytes */length`: the length of the representation in a 416.
   case unsatisfied(length: Int64)
 
-  /// Why there is no range to read.
+  /// Why the range cannot be read.
   enum Malformed: Error, Equatable {
     /// The field is absent.
     case missing
-    /// The field stands more than once, with values that differ.
+    /// The field occurs more than once, with different values.
     case repeated
     /// The unit is not `bytes`.
     case otherUnit
-    /// The value breaks the grammar, exceeds ``FileLength/limit``, or contradicts itself (last before first,
-    /// length not beyond last), which §14.4 calls invalid.
+    /// The value breaks the grammar, exceeds ``FileLength/limit``, or contradicts itself, which §14.4 calls invalid:
+    /// last before first, or length not beyond last.
     case garbage
   }
 
-  /// Reads the field of an answer.
+  /// Reads the field of a response.
   init(_ head: ResponseHead) throws(Malformed) {
     let values = head.values("Content-Range")
     guard let text = values.first else { throw .missing }

@@ -1,5 +1,6 @@
-/// What an origin may say of a length.
+/// The limit for lengths that a server states.
 enum FileLength {
-  /// The longest file whose length is believed, in bytes: 1 PiB. Sums of many such stay within 63 bits, here and in the database.
+  /// The largest length of a file that Haul accepts, in bytes: 1 PiB. Sums of many such lengths fit into 63 bits, here
+  /// and in the database.
   static let limit: Int64 = 1 << 50
 }

@@ -1,7 +1,7 @@
 import Glibc
 internal import HaulCLibcurl
 
-/// A moment to the second, as header fields tell it (RFC 9110 §5.6.7).
+/// A time in whole seconds, as header fields give it (RFC 9110 §5.6.7).
 struct HTTPDate: Sendable, Hashable, Comparable {
   /// Seconds since 1970-01-01 00:00:00 UTC, leap seconds not counted.
   var seconds: Int64
@@ -10,22 +10,22 @@ struct HTTPDate: Sendable, Hashable, Comparable {
     self.seconds = seconds
   }
 
-  /// This machine's wall clock.
+  /// The present time of this machine's wall clock.
   static var now: HTTPDate { HTTPDate(seconds: Int64(time(nil))) }
 
-  /// IMF-fixdate, as `Sun, 06 Nov 1994 08:49:37 GMT`.
+  /// The time as IMF-fixdate, such as `Sun, 06 Nov 1994 08:49:37 GMT`.
   var text: String { CalendarFields(self).fixdate }
 
-  /// The end of the year 9999. curl_getdate(3) also returns later times, for text that is no date.
+  /// The last second of the year 9999. curl_getdate(3) also returns later times, for text that is no date.
   private static let lastSecond: Int64 = 253_402_300_799
 
   static func < (one: HTTPDate, other: HTTPDate) -> Bool { one.seconds < other.seconds }
 
-  /// Reads the three forms that a recipient must understand (IMF-fixdate, RFC 850, asctime), and what curl_getdate(3) reads
-  /// besides, such as `Sun, 6 Nov 1994 08:49:37 +0000`.
+  /// Reads the three formats that a recipient must understand (IMF-fixdate, RFC 850, asctime), and other formats that
+  /// curl_getdate(3) reads, such as `Sun, 6 Nov 1994 08:49:37 +0000`.
   ///
-  /// In the three forms case matters. The name of the day must be one but need not fit the date. `now` gives two-digit
-  /// years of RFC 850 their century: more than 50 years ahead means the past.
+  /// In the three formats, case matters. The day's name must exist, but need not fit the date. `now` sets the century
+  /// for the two-digit years of RFC 850: a year more than 50 years ahead is in the past.
   init?(_ text: String, now: HTTPDate) {
     if let fields = CalendarFields(fixdate: text) ?? CalendarFields(asctime: text)
       ?? CalendarFields(rfc850: text, currentYear: CalendarFields.year(of: now))
@@ -34,7 +34,7 @@ struct HTTPDate: Sendable, Hashable, Comparable {
       self.seconds = seconds
       return
     }
-    // It takes words and numbers in any order, and a date without a time.
+    // curl_getdate(3) accepts words and numbers in any order, and a date without a time.
     guard text.contains(":"), text.utf8.count < 64 else { return nil }
     let seconds = unsafe curl_getdate(text, nil)
     guard (0...Self.lastSecond).contains(Int64(seconds)) else { return nil }
@@ -43,22 +43,22 @@ struct HTTPDate: Sendable, Hashable, Comparable {
 }
 
 extension HTTPDate {
-  /// Whole days since 1970-01-01.
+  /// The number of whole days since 1970-01-01.
   fileprivate var day: Int64 { (seconds >= 0 ? seconds : seconds - 86_399) / 86_400 }
 }
 
-/// A date as it is written, not yet known to exist.
+/// A date as it is written. The calendar may not have it.
 private struct CalendarFields {
   var year = 0
-  /// 0 to 11.
+  /// The month, 0 to 11.
   var month = 0
-  /// 1 to 31.
+  /// The day of the month, 1 to 31.
   var day = 0
   var hour = 0
   var minute = 0
-  /// 0 to 60.
+  /// The second, 0 to 60.
   var second = 0
-  /// 0 is Monday. Ignored when a date is read.
+  /// The day of the week; 0 is Monday. Ignored when a date is read.
   var weekday = 0
 
   static let weekdays = [
@@ -69,11 +69,12 @@ private struct CalendarFields {
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
   ]
 
-  /// By the calendar of 400 years, whose years begin with March, so that a leap day is the last.
+  /// Computes the fields with the calendar of 400 years. Its years begin with March, so that a leap day is the last
+  /// day.
   init(_ moment: HTTPDate) {
     let time = Int(moment.seconds - moment.day * 86_400)
     (hour, minute, second) = (time / 3_600, time / 60 % 60, time % 60)
-    // Since 1 March of the year 0, which is 60 days into that year.
+    // Days since 1 March of the year 0, which is 60 days into that year.
     let days = Int(moment.day) + Self.daysBefore1970 + 366 - 60
     let era = (days >= 0 ? days : days - 146_096) / 146_097
     let dayOfEra = days - era * 146_097
@@ -86,7 +87,7 @@ private struct CalendarFields {
     weekday = Int((moment.day % 7 + 10) % 7)
   }
 
-  /// See `HTTPDate.text`.
+  /// The date as in `HTTPDate.text`.
   var fixdate: String {
     func padded(_ number: Int, _ width: Int = 2) -> String {
       let digits = String(number)
@@ -97,7 +98,7 @@ private struct CalendarFields {
       + "\(padded(hour)):\(padded(minute)):\(padded(second)) GMT"
   }
 
-  /// `Sun, 06 Nov 1994 08:49:37 GMT`
+  /// Reads `Sun, 06 Nov 1994 08:49:37 GMT`.
   init?(fixdate text: String) {
     var scanner = TextScanner(text)
     guard scanner.oneOf(Self.shortWeekdays) != nil, scanner.take(", "),
@@ -109,7 +110,7 @@ private struct CalendarFields {
     (self.year, self.month, self.day) = (year, month, day)
   }
 
-  /// `Sunday, 06-Nov-94 08:49:37 GMT`
+  /// Reads `Sunday, 06-Nov-94 08:49:37 GMT`.
   init?(rfc850 text: String, currentYear: Int) {
     var scanner = TextScanner(text)
     guard scanner.oneOf(Self.weekdays) != nil, scanner.take(", "),
@@ -123,7 +124,7 @@ private struct CalendarFields {
     (self.year, self.month, self.day) = (year, month, day)
   }
 
-  /// `Sun Nov  6 08:49:37 1994`
+  /// Reads `Sun Nov  6 08:49:37 1994`.
   init?(asctime text: String) {
     var scanner = TextScanner(text)
     guard scanner.oneOf(Self.shortWeekdays) != nil, scanner.take(" "),
@@ -135,7 +136,7 @@ private struct CalendarFields {
     (self.year, self.month, self.day) = (year, month, day)
   }
 
-  /// `08:49:37`
+  /// Reads `08:49:37`.
   private mutating func readTime(_ scanner: inout TextScanner) -> Bool {
     guard let hour = scanner.digits(2), scanner.take(":"),
       let minute = scanner.digits(2), scanner.take(":"), let second = scanner.digits(2)
@@ -144,7 +145,7 @@ private struct CalendarFields {
     return true
   }
 
-  /// Nil for a date that the calendar does not have.
+  /// The seconds since 1970; nil for a date that the calendar does not have.
   var secondsSinceEpoch: Int64? {
     let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
     let lengths = [31, leap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
@@ -161,8 +162,8 @@ private struct CalendarFields {
 
   private static let daysBefore1970 = 719_162
 
-  /// The year of a moment in UTC, by the mean length of a year: some hours off around New Year,
-  /// which does not matter to a century.
+  /// Returns the year of a time in UTC, computed from the mean length of a year. It is wrong for some hours around New
+  /// Year, which does not matter for a century.
   static func year(of moment: HTTPDate) -> Int {
     1970 + Int(moment.seconds / 31_556_952)
   }

@@ -1,28 +1,28 @@
-/// Where a body ends (RFC 9112 §6.3, RFC 9113 §8.1).
+/// The way in which a body ends (RFC 9112 §6.3, RFC 9113 §8.1).
 enum BodyFraming: Sendable, Equatable {
-  /// 204, 304 and the response to HEAD have no body.
+  /// The response has no body: 204, 304, or any response to HEAD.
   case noBody
-  /// Bytes by Content-Length.
+  /// The body ends after the number of bytes in Content-Length.
   case length(Int64)
   case chunked
-  /// HTTP/2 END_STREAM without a Content-Length.
+  /// HTTP/2 END_STREAM ends the body; there is no Content-Length.
   case stream
-  /// Nothing tells; the peer's close ends it.
+  /// Nothing states the end: the body ends when the peer closes the connection.
   case untilClose
 }
 
-/// Gathers the header lines that libcurl hands over into the final head, and refuses what may not be believed.
+/// Builds the final head from the header lines that libcurl passes on, and refuses heads that cannot be trusted.
 ///
-/// libcurl 7.88 takes the last of several Content-Length fields, ignores a malformed one, and lets
-/// those of a 1xx response stand for the final one. Here each of these is a broken response. It also frames the body by
-/// lines as they came: folded fields and names with a space before the colon mean nothing to it. ``FramingByLine`` follows
-/// what it does, so that the engine can finish what libcurl leaves undone.
+/// libcurl 7.88 uses the last of several Content-Length fields, ignores a malformed one, and applies the Content-Length of a
+/// 1xx response to the final response. For this parser, each of these is a broken response. libcurl also frames the
+/// body by raw lines: it ignores folded fields and names with a space before the colon. ``FramingByLine`` follows
+/// libcurl, so that the engine can finish what libcurl leaves undone.
 struct HeadParser {
   /// A final head and what it says about its body.
   struct Parsed: Equatable {
     var head: ResponseHead
     var framing: BodyFraming
-    /// Whether libcurl frames the body in another way: then it hands over the raw bytes until the connection closes, and
+    /// Whether libcurl frames the body differently. It then passes on the raw bytes until the connection closes, and
     /// the engine must find the end.
     var isRaw = false
   }
@@ -30,15 +30,15 @@ struct HeadParser {
   private enum State {
     /// Before a status line; next: `fields`.
     case statusLine
-    /// Next: `statusLine` after a 1xx answer, else `done`.
+    /// In the fields. Next: `statusLine` after a 1xx response, else `done`.
     case fields(status: Int, isHTTP2: Bool)
-    /// Later lines are trailers and are not looked at.
+    /// After the final head. Later lines are trailers and are ignored.
     case done
   }
 
-  /// The most bytes of all heads together, 1xx answers included.
+  /// The largest size of all heads together in bytes, including 1xx responses.
   static let byteLimit = 256 * 1024
-  /// The most fields of all heads together.
+  /// The largest number of fields in all heads together.
   static let fieldLimit = 1000
 
   private let isSecure: Bool
@@ -49,23 +49,26 @@ struct HeadParser {
   private var byteCount = 0
   private var fieldCount = 0
   private var byLine = FramingByLine()
-  /// A 1xx response had a Content-Length, which libcurl takes for the final one's where that has none.
+  /// Whether a 1xx response had a Content-Length, which libcurl applies to a final response without one.
   private var hasEarlyLength = false
 
+  /// Creates a parser for one response.
+  ///
   /// - Parameters:
-  ///   - isSecure: HTTP/2 is spoken over TLS only; elsewhere a status line that claims it lies.
-  ///   - isForHead: the method was HEAD, so what the head says of a body is true of none. (RFC 9110 §9.3.2)
-  ///   - isMeasured: libcurl reads no length.
+  ///   - isSecure: Whether the connection uses TLS. Without TLS, a status line that claims HTTP/2 is wrong.
+  ///   - isForHead: Whether the method was HEAD. The response then has no body, whatever its head says. (RFC 9110
+  ///     §9.3.2)
+  ///   - isMeasured: Whether libcurl ignores Content-Length. (libcurl: CURLOPT_IGNORE_CONTENT_LENGTH)
   init(isSecure: Bool, isForHead: Bool = false, isMeasured: Bool = false) {
     self.isSecure = isSecure
     self.isForHead = isForHead
     self.isMeasured = isMeasured
   }
 
-  /// Takes the next line; its line end may be there or not.
+  /// Takes the next line, with or without its line end.
   ///
-  /// - Returns: the head when this line ended the final one.
-  /// - Throws: `.protocol`. Lines that are no field are skipped, not an error.
+  /// - Returns: The final head, if this line ended it.
+  /// - Throws: `.protocol`. A line that is not a field is skipped, which is not an error.
   mutating func take(_ line: some StringProtocol) throws(TransferError) -> Parsed? {
     byteCount += line.utf8.count
     guard byteCount <= Self.byteLimit else {
@@ -117,7 +120,7 @@ struct HeadParser {
       return
     }
     guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return }
-    // Space before the colon must not be sent (RFC 9112 §5.1), and some servers send it.
+    // A space before the colon is not allowed (RFC 9112 §5.1), but some servers send it.
     let name = text[..<colon].trimmingEnd()
     guard !name.isEmpty, name.utf8.allSatisfy(\.isTokenCharacter) else { return }
     fields.append(.init(String(name), String(text[text.utf8.index(after: colon)...].trimmed())))
@@ -146,15 +149,15 @@ struct HeadParser {
       isRaw: !isHTTP2 && !byLine.agrees(with: framing, isMeasured: isMeasured))
   }
 
-  /// Also leaves at most one Content-Length in the head, and none that Transfer-Encoding overrides.
+  /// Finds the framing. Leaves at most one Content-Length in the head, and none that Transfer-Encoding overrides.
   private static func settleFraming(
     of head: inout ResponseHead, isHTTP2: Bool
   ) throws(TransferError) -> BodyFraming {
     let length = try contentLength(head)
-    // `identity` is none (RFC 2616 §3.6), nor is `none`: it overrides no Content-Length, and nothing that comes before it.
+    // `identity` (RFC 2616 §3.6) and `none` are not codings. They override no Content-Length and no coding before them.
     let codings = head.values("Transfer-Encoding").flatMap { $0.split(separator: ",") }
       .map { $0.trimmed().lowercased() }.filter { !$0.isEmpty && $0 != "identity" && $0 != "none" }
-    // We send no TE, so nothing else may be applied (RFC 9110 §10.1.4), and libcurl would leave it on.
+    // Haul sends no TE, so no other coding is allowed (RFC 9110 §10.1.4), and libcurl would not decode it.
     guard head.status >= 300 || codings.allSatisfy({ $0 == "chunked" }) else {
       throw TransferError(
         .protocol, "the answer has a transfer coding that was not requested", status: head.status)
@@ -174,8 +177,8 @@ struct HeadParser {
     return isHTTP2 ? .stream : .untilClose
   }
 
-  /// Repeated equal values are one (RFC 9110 §8.6). A plus sign before the number is ignored, and so is a comma or a
-  /// semicolon behind it.
+  /// Returns the Content-Length; nil if there is none. Repeated equal values count as one (RFC 9110 §8.6). A plus sign
+  /// before the number is ignored, and so is a comma or a semicolon after it.
   private static func contentLength(_ head: ResponseHead) throws(TransferError) -> Int64? {
     let fields = head.values("Content-Length")
     guard !fields.isEmpty else { return nil }
@@ -206,14 +209,15 @@ struct HeadParser {
   }
 }
 
-/// How libcurl 7.88 frames a body, line by line: it looks at the start of each line for `Name:`, without folds.
+/// The framing of a body by libcurl 7.88, line by line. libcurl looks for `Name:` at the start of each line and ignores
+/// folds.
 private struct FramingByLine {
   private var hasCoding = false
   private var isChunked = false
   private var length: Int64?
 
   mutating func take(_ line: Substring) {
-    // Most fields are others.
+    // Most lines have another field.
     guard let initial = line.utf8.first?.inLowerCase,
       initial == UInt8(ascii: "t") || initial == UInt8(ascii: "c")
     else { return }
@@ -227,7 +231,8 @@ private struct FramingByLine {
     }
   }
 
-  /// Whether libcurl ends the body where `framing` says. Any Transfer-Encoding makes it ignore the length.
+  /// Returns whether libcurl ends the body where `framing` says. After any Transfer-Encoding, libcurl ignores the
+  /// length.
   func agrees(with framing: BodyFraming, isMeasured: Bool) -> Bool {
     switch framing {
     case .noBody, .stream, .untilClose: true
@@ -238,14 +243,14 @@ private struct FramingByLine {
 }
 
 extension StringProtocol {
-  /// Without spaces, tabs and line ends behind.
+  /// Returns the text without spaces, tabs and line ends at its end.
   fileprivate func trimmingEnd() -> Substring {
     let bytes = Substring(self).utf8
     let last = bytes.lastIndex { !$0.isBlank && $0 != 0x0d && $0 != 0x0a }
     return Substring(last.map { bytes[...$0] } ?? bytes[..<bytes.startIndex])
   }
 
-  /// Without spaces, tabs and line ends around.
+  /// Returns the text without spaces, tabs and line ends around it.
   fileprivate func trimmed() -> Substring {
     Substring(trimmingEnd().utf8.drop(while: \.isBlank))
   }

@@ -1,14 +1,14 @@
-/// Header lines as text that loses no byte: two values that differ in a byte differ as strings.
+/// Converts header lines to text and loses no byte: two values that differ in a byte differ as strings.
 ///
-/// A line in UTF-8 is that text. In any other line each byte beyond ASCII stands as a scalar of the private use area,
-/// `U+F780` for 0x80 to `U+F7FF` for 0xFF.
+/// A line in UTF-8 becomes its text. In any other line, each byte beyond ASCII becomes a scalar of the private use
+/// area, `U+F780` for 0x80 to `U+F7FF` for 0xFF.
 enum HeaderText {
   private static let base: UInt32 = 0xF700
   private static let scalars: ClosedRange<UInt32> = 0xF780...0xF7FF
 
-  /// The text of a line as it came.
+  /// Returns the text of a line.
   static func text(_ line: UnsafeRawBufferPointer) -> String {
-    // What looks like a byte of the other kind may not pass for one.
+    // UTF-8 text that contains such a scalar is encoded byte by byte, too, so that it cannot pass for a raw byte.
     if let text = unsafe String(validating: line, as: UTF8.self),
       unsafe line.allSatisfy({ $0 < 0x80 })
         || !text.unicodeScalars.contains(where: { scalars.contains($0.value) })
@@ -21,7 +21,7 @@ enum HeaderText {
     return String(String.UnicodeScalarView(bytes))
   }
 
-  /// The bytes that ``text(_:)`` was made of.
+  /// Returns the bytes from which ``text(_:)`` made the text.
   static func bytes(_ text: String) -> [UInt8] {
     let bytes = text.utf8
     if bytes.allSatisfy({ $0 < 0x80 }) { return Array(bytes) }
@@ -30,7 +30,7 @@ enum HeaderText {
     }
   }
 
-  /// The text with each byte that was no UTF-8 percent-encoded, for a URL.
+  /// Returns the text for a URL: each byte that was not UTF-8 is percent-encoded.
   static func percentEncoded(_ text: String) -> String {
     text.unicodeScalars.reduce(into: "") { encoded, scalar in
       guard let byte = rawByte(scalar) else { return encoded.unicodeScalars.append(scalar) }
@@ -38,7 +38,7 @@ enum HeaderText {
     }
   }
 
-  /// The text with each `%` and two hexadecimal digits as the byte that they stand for (RFC 3986 §2.1); any other `%` stays.
+  /// Returns the text with percent-encoding decoded (RFC 3986 §2.1). A `%` without two hexadecimal digits stays.
   static func percentDecoded(_ text: some StringProtocol) -> String {
     var (bytes, rest) = ([UInt8](), text.utf8[...])
     while let byte = rest.popFirst() {

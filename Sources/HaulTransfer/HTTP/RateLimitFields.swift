@@ -1,16 +1,16 @@
-/// Fields that say how many requests a server still takes. Servers such as GitHub send them with every answer.
+/// Fields that say how many more requests a server accepts. Servers such as GitHub send them in every response.
 extension ResponseHead {
-  /// Whether the server takes no more requests now, by its own word.
+  /// Whether the server says that it accepts no more requests now.
   var hasNoRequestsLeft: Bool { remainingRequests == 0 }
 
-  /// How long until the server takes requests again, at most a day; nil where it does not say.
+  /// Returns how long it takes until the server accepts requests again, at most a day; nil if the server does not say.
   func requestsReturn(now: HTTPDate) -> Duration? {
     let day: Int64 = 86_400
     guard
       let reset = number(
         ["X-RateLimit-Reset", "X-Rate-Limit-Reset", "RateLimit-Reset"], "reset", "t")
     else { return nil }
-    // Some tell a moment, in seconds since 1970, others a time from now.
+    // Some servers send a time in seconds since 1970, others a number of seconds from now.
     let seconds = reset > 1_000_000_000 ? reset - now.seconds : reset
     return .seconds(min(max(seconds, 1), day))
   }
@@ -20,8 +20,8 @@ extension ResponseHead {
       ["X-RateLimit-Remaining", "X-Rate-Limit-Remaining", "RateLimit-Remaining"], "remaining", "r")
   }
 
-  /// The number in the first of the fields `names` that is there, or in the parameter `long` or `short` of `RateLimit`
-  /// (draft-ietf-httpapi-ratelimit-headers).
+  /// Returns the number in the first of the fields `names` that exists, or in the parameter `long` or `short` of
+  /// `RateLimit` (draft-ietf-httpapi-ratelimit-headers).
   private func number(_ names: [String], _ long: String, _ short: String) -> Int64? {
     for name in names {
       if let value = value(name), let number = Int64(value) { return number }

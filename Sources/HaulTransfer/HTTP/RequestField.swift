@@ -1,11 +1,11 @@
-/// A header that a job asks with, besides those that the transfer itself decides on.
+/// A header that a job adds to the headers of the transfer itself.
 ///
 /// The header goes only to the origin that the job names. It must hold no secret: the database keeps and shows it.
 package struct RequestField: Sendable, Hashable {
   package let name: String
   package let value: String
 
-  /// Why a text is no such header. The description is a clause without its full stop that holds no value.
+  /// Why a text is not such a header. The description is a clause without a full stop and holds no value.
   package enum Problem: Error, Sendable, Hashable {
     case malformed
     case controlCharacter(String)
@@ -58,12 +58,12 @@ package struct RequestField: Sendable, Hashable {
     return fields
   }
 
-  /// `Name: value`.
+  /// The header as `Name: value`.
   package var text: String { "\(name): \(value)" }
 
   var field: ResponseHead.Field { ResponseHead.Field(name, value) }
 
-  /// RFC 9110 §5.6.2.
+  /// Returns whether a token may contain the byte (RFC 9110 §5.6.2).
   private static func isTokenByte(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -73,7 +73,7 @@ package struct RequestField: Sendable, Hashable {
     }
   }
 
-  /// In lower case. What begins with `if-` is reserved, too.
+  /// The reserved names in lower case. Names that begin with `if-` are reserved, too.
   private static let reserved: Set<String> = [
     "host", "range", "accept-encoding", "content-length", "content-encoding", "transfer-encoding",
     "te", "trailer", "connection", "proxy-connection", "keep-alive", "upgrade", "http2-settings",
@@ -81,7 +81,7 @@ package struct RequestField: Sendable, Hashable {
     "x-method-override", "x-original-url", "x-rewrite-url",
   ]
 
-  /// Whether what the field of that name, in lower case, says is known to prove who asks.
+  /// Returns whether the field with this name, in lower case, is known to prove who asks.
   package static func isSecret(_ name: String) -> Bool {
     name.hasPrefix("x-auth") || secretParts.contains { name.contains($0) }
   }

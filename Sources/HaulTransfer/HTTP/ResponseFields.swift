@@ -1,7 +1,7 @@
-/// What the header fields of an answer mean, one reading for each.
+/// The meaning of the header fields of a response, with one reading for each field.
 extension ResponseHead {
-  /// Type and subtype in lower case, without parameters (RFC 9110 §8.3.1); nil where the field is
-  /// absent, repeated or no media type.
+  /// The media type: type and subtype in lower case, without parameters (RFC 9110 §8.3.1); nil if the field is absent,
+  /// repeated or not a media type.
   var mediaType: String? {
     guard let text = value("Content-Type") else { return nil }
     var scanner = TextScanner(text)
@@ -13,27 +13,28 @@ extension ResponseHead {
     return "\(type)/\(subtype)".lowercased()
   }
 
-  /// Whether it is a 401 that a user and password can answer by Digest (RFC 7616 §3.3).
+  /// Whether the response is a 401 that a user and password can answer by Digest (RFC 7616 §3.3).
   var asksForDigest: Bool {
     status == 401
       && values("WWW-Authenticate").contains { ", \($0.lowercased())".contains(", digest ") }
   }
 
-  /// The content codings in lower case, in the order applied, joined by commas; nil where there is
-  /// none but `identity` (RFC 9110 §8.4).
+  /// The content codings in lower case, in the order applied, joined by commas; nil if there is no coding besides
+  /// `identity` (RFC 9110 §8.4).
   var contentEncoding: String? {
     let codings = listMembers("Content-Encoding").map { $0.lowercased() }
       .filter { $0 != "identity" }
     return codings.isEmpty ? nil : codings.joined(separator: ",")
   }
 
-  /// What an answer says about the length of its body.
+  /// The length of a body, as a response states it.
   enum BodyLength: Equatable {
-    /// No Content-Length, or a Transfer-Encoding other than `identity` and `none`, which overrides it (RFC 9112 §6.3).
+    /// There is no Content-Length, or a Transfer-Encoding other than `identity` and `none` overrides it (RFC 9112
+    /// §6.3).
     case unknown
-    /// In bytes. The same number written more than once is one number (RFC 9110 §8.6).
+    /// The length in bytes. The same number written more than once is one number (RFC 9110 §8.6).
     case bytes(Int64)
-    /// Not a number, or numbers that differ.
+    /// The value is not a number, or there are different numbers.
     case malformed
   }
 
@@ -57,11 +58,11 @@ extension ResponseHead {
     return .bytes(first)
   }
 
-  /// How long the server asks to wait (RFC 9110 §10.2.3), never more than a year; nil where the
-  /// field is absent, repeated or unreadable.
+  /// Returns how long the server asks to wait (RFC 9110 §10.2.3), at most a year; nil if the field is absent, repeated
+  /// or unreadable.
   ///
-  /// A date counts from the answer's own Date, so that a wrong clock here or there does not matter,
-  /// and from `now` only where there is none.
+  /// A date counts from the Date of the response, so that a wrong clock on either side does not matter. Without a Date
+  /// it counts from `now`.
   func retryAfter(now: HTTPDate) -> Duration? {
     guard let text = value("Retry-After") else { return nil }
     let year: Int64 = 365 * 86_400
@@ -73,8 +74,8 @@ extension ResponseHead {
     return .seconds(min(max(until.seconds - from.seconds, 0), year))
   }
 
-  /// When the representation was last changed (RFC 9110 §8.8.2); nil where the field is absent, repeated or unreadable, or
-  /// tells a time before 1970 or after `now`.
+  /// Returns when the representation was last changed (RFC 9110 §8.8.2); nil if the field is absent, repeated or
+  /// unreadable, or gives a time before 1970 or after `now`.
   func modified(now: HTTPDate) -> HTTPDate? {
     guard let date = value("Last-Modified").flatMap({ HTTPDate($0, now: now) }),
       date.seconds >= 0, date <= now
@@ -82,7 +83,7 @@ extension ResponseHead {
     return date
   }
 
-  /// The members of a comma-separated field, all of its lines joined (RFC 9110 §5.6.1).
+  /// Returns the members of a comma-separated field, with all of its lines joined (RFC 9110 §5.6.1).
   func listMembers(_ name: String) -> [String] {
     values(name).flatMap { $0.split(separator: ",") }.compactMap { member in
       var scanner = TextScanner(String(member))

@@ -1,4 +1,4 @@
-/// The head of the final answer to one HTTP request; 1xx answers are not part of it.
+/// The head of the final response to one HTTP request. 1xx responses are not part of it.
 ///
 /// Field names are compared without regard to case and values are stored trimmed of white space
 /// (RFC 9110 §5.1, §5.5). Order and repetition are as received.
@@ -10,18 +10,18 @@ package struct ResponseHead: Sendable, Equatable {
   /// All fields in the order received.
   package var fields: [Field]
 
-  /// A head made of its parts.
+  /// Creates a head.
   package init(status: Int, fields: [Field]) {
     self.status = status
     self.fields = fields
   }
 
-  /// Every value of `name`, in the order of the head; empty if the field is absent.
+  /// Returns every value of `name`, in the order of the head; empty if the field is absent.
   package func values(_ name: String) -> [String] {
     fields.filter { $0.isNamed(name) }.map(\.value)
   }
 
-  /// The value of `name` when the field stands once, or says the same each time, else nil.
+  /// Returns the value of `name` if the field occurs once, or has the same value each time; else nil.
   package func value(_ name: String) -> String? {
     let all = values(name)
     return all.first.flatMap { first in

@@ -1,4 +1,4 @@
-/// Reads the small grammars of header fields byte by byte. A failed read takes nothing.
+/// Reads the small grammars of header fields byte by byte. A failed read consumes nothing.
 struct TextScanner {
   private var rest: Substring.UTF8View
 
@@ -9,10 +9,10 @@ struct TextScanner {
   /// Whether everything has been read.
   var atEnd: Bool { rest.isEmpty }
 
-  /// The byte that is read next.
+  /// The next byte to read; nil at the end.
   var next: UInt8? { rest.first }
 
-  /// Reads `literal`, compared byte by byte.
+  /// Reads `literal`, compared byte by byte. Returns whether it follows.
   mutating func take(_ literal: String) -> Bool {
     guard rest.starts(with: literal.utf8) else { return false }
     rest = rest.dropFirst(literal.utf8.count)
@@ -39,7 +39,7 @@ struct TextScanner {
     return run.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
   }
 
-  /// Reads all digits that follow; nil where there are none or the number exceeds `Int64.max`.
+  /// Reads all digits that follow; nil if there are none or the number exceeds `Int64.max`.
   mutating func integer() -> Int64? {
     let run = rest.prefix(while: \.isDigit)
     guard let value = Int64(Substring(run)) else { return nil }
@@ -49,18 +49,18 @@ struct TextScanner {
 }
 
 extension UInt8 {
-  /// `DIGIT` of RFC 5234.
+  /// Whether the byte is a `DIGIT` of RFC 5234.
   var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
 
-  /// A letter of ASCII in lower case, any other byte as it is.
+  /// The byte in lower case if it is an ASCII letter, else the byte itself.
   var inLowerCase: UInt8 {
     (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
   }
 
-  /// Space or tab: `OWS` of RFC 9110 §5.6.3.
+  /// Whether the byte is a space or a tab: `OWS` of RFC 9110 §5.6.3.
   var isBlank: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
 
-  /// `tchar` of RFC 9110 §5.6.2.
+  /// Whether the byte is a `tchar` of RFC 9110 §5.6.2.
   var isTokenCharacter: Bool {
     switch self {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true

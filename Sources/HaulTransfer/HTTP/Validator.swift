@@ -1,20 +1,22 @@
-/// What proves that two answers carry the same representation, byte for byte (RFC 9110 §8.8).
+/// The proof that two responses carry the same representation, byte for byte (RFC 9110 §8.8).
 package enum Validator: Sendable, Hashable {
   /// A strong entity tag with its quotes, as sent.
   case strongETag(String)
-  /// A Last-Modified date as sent; only where the server sent no well-formed ETag (§13.1.5) and the date
-  /// lay at least 60 s before the answer's Date, so that two changes within a second cannot hide.
+  /// A Last-Modified date as sent. It counts only if the server sent no well-formed ETag (§13.1.5), and the date lies
+  /// at least 60 s before the response's Date, so that two changes within a second cannot hide.
   case lastModified(String)
-  /// A weak tag and such a date, as sent. No condition can be made of it: both must be repeated, and ``overlap`` agree.
+  /// A weak tag and such a date, as sent. Neither can be used in a condition. A later response must repeat both, and
+  /// the bytes of ``overlap`` must agree.
   case weakETag(String, modified: String)
-  /// A tag without quotes, as sent, where there is no such date. It must be repeated.
+  /// A tag without quotes, as sent, if there is no such date. A later response must repeat the tag.
   case unquotedETag(String)
-  /// Nothing that the server says: the digest that the job demands proves the whole.
+  /// No statement of the server: the digest that the job demands proves the whole file.
   case jobDigest
 
-  /// The validator of an answer, nil where nothing in it is strong enough to resume by.
+  /// Reads the validator of a response; nil if nothing in it is strong enough to resume with.
   ///
-  /// A weak ETag is an ETag, and so are several that differ: Last-Modified does not stand in for it. A malformed one is none.
+  /// A weak ETag counts as an ETag, and so do several different ones: Last-Modified does not replace them. A malformed
+  /// ETag counts as none.
   init?(_ head: ResponseHead, now: HTTPDate) {
     let tags = head.values("ETag")
     let isOne = head.value("ETag") != nil
@@ -35,8 +37,8 @@ package enum Validator: Sendable, Hashable {
     }
   }
 
-  /// Last-Modified as sent, where it is at least 60 s older than the answer. An answer without a usable Date is of now (RFC 9110
-  /// §6.6.1).
+  /// Returns Last-Modified as sent, if it is at least 60 s older than the response. A response without a usable Date
+  /// counts as sent now (RFC 9110 §6.6.1).
   private static func settledDate(_ head: ResponseHead, now: HTTPDate) -> String? {
     guard let modified = head.value("Last-Modified"), let modifiedAt = HTTPDate(modified, now: now)
     else { return nil }
@@ -44,9 +46,9 @@ package enum Validator: Sendable, Hashable {
     return modifiedAt.seconds <= answeredAt.seconds - 60 ? modified : nil
   }
 
-  /// The value of an If-Range field; nil where none can be made.
+  /// The value of an If-Range field; nil if the validator cannot be used there.
   ///
-  /// A tag starts with a quote and no date does, which is how servers tell them apart (§13.1.5).
+  /// A tag starts with a quote and a date does not, so that servers can distinguish them (§13.1.5).
   package var ifRangeValue: String? {
     switch self {
     case .strongETag(let text), .lastModified(let text): text
@@ -54,28 +56,28 @@ package enum Validator: Sendable, Hashable {
     }
   }
 
-  /// How far a new range reaches back into what is durable, to be compared with the disk. In bytes.
+  /// The number of durable bytes that a new range requests again, to compare them with the disk.
   var overlap: Int64 { isWeak ? Self.longestOverlap : 4096 }
 
-  /// The overlap in bytes for validators that prove least.
+  /// The overlap in bytes for the weakest validators.
   static let longestOverlap: Int64 = 65_536
 
-  /// Whether it is a weak tag.
+  /// Whether the validator is a weak tag.
   var isWeak: Bool {
     if case .weakETag = self { true } else { false }
   }
 
-  /// How a later answer's field stands to this validator.
+  /// The result of comparing a validator with a later response.
   enum Comparison: Sendable, Equatable {
-    /// Present and equal, byte for byte.
+    /// The field is present and equal, byte for byte.
     case same
-    /// The field is not there.
+    /// The field is absent.
     case absent
-    /// Present and not equal; a weak tag equals no strong one (§8.8.3.2).
+    /// The field is present and different. A weak tag never equals a strong one (§8.8.3.2).
     case different
   }
 
-  /// Compares with the same field of a later answer. For a date, its age no longer matters.
+  /// Compares the validator with the same field of a later response. The age of a date no longer matters.
   func compared(with head: ResponseHead) -> Comparison {
     switch self {
     case .strongETag(let tag), .unquotedETag(let tag): Self.compare(tag, head.values("ETag"))
@@ -97,12 +99,13 @@ package enum Validator: Sendable, Hashable {
     return values.allSatisfy { $0.utf8.elementsEqual(known.utf8) } ? .same : .different
   }
 
-  /// A strong tag behind `W/`.
+  /// Returns whether the text is a strong tag after `W/`.
   private static func isWeakTag(_ text: String) -> Bool {
     text.hasPrefix("W/") && isStrongTag(String(text.dropFirst(2)))
   }
 
-  /// `opaque-tag` of RFC 9110 §8.8.3: quoted, without quotes, spaces or control characters inside.
+  /// Returns whether the text is an `opaque-tag` of RFC 9110 §8.8.3: in quotes, without quotes, spaces or control
+  /// characters inside.
   static func isStrongTag(_ text: String) -> Bool {
     let bytes = text.utf8
     guard bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"")
@@ -114,7 +117,8 @@ package enum Validator: Sendable, Hashable {
 }
 
 extension Validator: Codable {
-  /// One text: a tag with its quotes, a date, a weak tag and a date, `=` and a tag without quotes, or `digest`.
+  /// The validator as text: a tag with its quotes, a date, a weak tag and a date, `=` and a tag without quotes, or
+  /// `digest`.
   package var text: String {
     switch self {
     case .strongETag(let text), .lastModified(let text): text
@@ -124,7 +128,7 @@ extension Validator: Codable {
     }
   }
 
-  /// Reads what ``text`` gives; nil for anything else.
+  /// Reads a text that ``text`` has written; nil for anything else.
   package init?(text: String) {
     if Self.isStrongTag(text) {
       self = .strongETag(text)
