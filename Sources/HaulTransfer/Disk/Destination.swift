@@ -2,43 +2,45 @@ import Glibc
 import HaulCLinux
 package import HaulSystem
 
-/// What to do where a file stands under the final name.
+/// What to do if a file with the final name exists.
 public enum CollisionPolicy: String, Sendable, CaseIterable {
   /// Fail as `exists`.
   case fail
-  /// Leave the file that is there, and call it done.
+  /// Keep the existing file, and count the download as done.
   case skip
-  /// Put the new file in its place, in one step.
+  /// Replace the existing file, in one step.
   case replace
-  /// Take the next free name: `a.1.txt`, `a.2.txt`, …
+  /// Use the next free name: `a.1.txt`, `a.2.txt`, …
   case rename
 }
 
-/// The tree that results are published in. No file is created, opened or renamed outside of it or
-/// through a symbolic link. Every call blocks.
+/// The directory tree in which results are published. No file is created, opened or renamed outside of it or through a
+/// symbolic link. Every call blocks.
 ///
-/// The steps are apart, so that a caller can record its intent before the rename, and sync the
-/// directories of many files at once: `makeParent`, intent, `place`, `Parent.sync`.
+/// The steps are separate, so that a caller can record its intent before the rename, and sync the directories of many
+/// files at once: `makeParent`, record the intent, `place`, `Parent.sync`.
 package struct Destination: Sendable {
-  /// renameat2(2): descriptor and name, twice, and flags; returns 0 or the error number.
+  /// The signature of renameat2(2): descriptor and name of the old and of the new place, then flags. It returns 0 or
+  /// the error number.
   typealias Rename = @Sendable (FileDescriptor, String, FileDescriptor, String, UInt32) -> Int32
 
   private let root: FileDescriptor
   private let renameat2: Rename
   private let durable = DurableDirectories()
 
-  /// Results go below `root`.
+  /// Creates a destination with results below `root`.
   package init(root: FileDescriptor) {
     self.init(root: root, renameat2: Self.systemRename)
   }
 
-  /// Results go below `root`, renamed by `renameat2`. Tests pass one that refuses its flags, as some file systems do.
+  /// Creates a destination with results below `root`, which `renameat2` renames. Tests pass a function that refuses its
+  /// flags, as some file systems do.
   init(root: FileDescriptor, renameat2: @escaping Rename) {
     self.root = root
     self.renameat2 = renameat2
   }
 
-  /// A directory for one result or more.
+  /// A directory for one or more results.
   package struct Parent: Sendable {
     let directory: FileDescriptor
     /// Directories on the path whose entries may not be durable yet, because the process that created them may not have
@@ -47,13 +49,13 @@ package struct Destination: Sendable {
     let path: String
     let durable: DurableDirectories
 
-    /// Tells a directory from every other that is there at the same time.
+    /// Distinguishes a directory from every other directory that exists at the same time.
     package struct Identity: Hashable, Sendable {
       fileprivate let device: UInt64
       fileprivate let inode: UInt64
     }
 
-    /// The directory's identity, equal for two values that stand for the same directory.
+    /// Returns the directory's identity. It is equal for two values that stand for the same directory.
     package func identity() throws(TransferError) -> Identity {
       try Self.identity(of: directory)
     }
@@ -66,7 +68,7 @@ package struct Destination: Sendable {
     /// Makes the names in this directory, and the directory itself, durable.
     package func sync() throws(TransferError) { try Self.sync([self]) }
 
-    /// Does what ``sync()`` does for each of `parents`, but syncs each directory once.
+    /// Syncs each of `parents` as ``sync()`` does, but each directory only once.
     package static func sync(_ parents: [Parent]) throws(TransferError) {
       var synced: Set<Identity> = []
       for directory in parents.prefix(1).map(\.directory) + parents.flatMap(\.unsynced)
@@ -76,27 +78,28 @@ package struct Destination: Sendable {
       for parent in parents { parent.isDurable() }
     }
 
-    /// The directory and those above it have been synced, by whatever means: they need no sync as new ones any more.
+    /// Records that the directory and those above it have been synced, by any means. They then need no sync as new
+    /// directories.
     package func isDurable() {
-      // What cannot be looked at is synced again.
+      // A directory whose identity cannot be read is synced again.
       if let identity = try? identity() { durable.insert(path, identity) }
     }
   }
 
-  /// How placing ended.
+  /// The result of placing a file.
   package enum Placement: Sendable, Equatable {
-    /// The file stands at this path now.
+    /// The file is now at this path.
     case placed(RelativePath)
-    /// Another file stands there, and the policy is `skip`. The part file is still there.
+    /// Another file is there, and the policy is `skip`. The part file still exists.
     case skipped
-    /// There is no part file of this name: another worker took it over. Not an error of the disk; on
-    /// NFS look again before believing it.
+    /// There is no part file of this name: another worker has taken it over. This is not an error of the disk. On NFS,
+    /// check again before you rely on it.
     case partMissing
   }
 
-  /// Opens the directory of `path`, and makes it and those above it where they are missing.
+  /// Opens the directory of `path`. Creates it and the directories above it if they are missing.
   ///
-  /// - Throws: `path_conflict` where a file or a symbolic link stands in the way.
+  /// - Throws: `path_conflict` if a file or a symbolic link is in the way.
   package func makeParent(of path: RelativePath) throws(TransferError) -> Parent {
     switch root.openBeneath(path.directory, O_RDONLY | O_DIRECTORY) {
     case .success(let directory):
@@ -127,8 +130,8 @@ package struct Destination: Sendable {
       directory: directory, unsynced: unsynced, path: path.directory, durable: durable)
   }
 
-  /// Makes sure that this process may make a file at `path` and the directories above it, as far as that shows without
-  /// making anything.
+  /// Checks that this process may create a file at `path` and the directories above it, as far as that is possible
+  /// without creating anything.
   ///
   /// - Throws: `not_permitted`.
   package func requireRight(toMake path: RelativePath) throws(TransferError) {
@@ -137,10 +140,10 @@ package struct Destination: Sendable {
       if above.isEmpty { return try requireRight(toMake: path, in: root) }
       switch root.openBeneath(above.joined(separator: "/"), O_PATH | O_DIRECTORY) {
       case .success(let directory): return try requireRight(toMake: path, in: directory)
-      // Not there yet, or below one that may not be entered.
+      // The directory does not exist yet, or is below a directory that may not be entered.
       case .failure(let error) where [ENOENT, EACCES].contains(error.number):
         above.removeLast()
-      // What else is wrong shows when the directories are made.
+      // Other errors show when the directories are made.
       case .failure: return
       }
     }
@@ -153,19 +156,19 @@ package struct Destination: Sendable {
     if number != 0 { throw .file(number, "cannot publish \(path)", in: directory) }
   }
 
-  /// Why the directory of `path` cannot be opened.
+  /// Returns why the directory of `path` cannot be opened.
   private func failure(_ number: Int32, _ path: RelativePath) throws(TransferError) -> TransferError
   {
-    // That names the directory which may not be entered.
+    // This error names the directory that may not be entered.
     if number == EACCES { try requireRight(toMake: path) }
     return .file(number, "cannot open the directory of \(path)")
   }
 
-  /// Gives the part file its final name, in one step or, where the file system has none, by link
-  /// and unlink. The file's bytes must be synced before, the parent after. If the part's name is gone or
-  /// belongs to another file, another worker has taken the part over, and nothing changes (`partMissing`).
+  /// Gives the part file its final name, in one step or, if the file system cannot do that, by link and unlink. Sync
+  /// the file's bytes before and the parent after. If the part's name is gone or belongs to another file, another
+  /// worker has taken the part over, and nothing changes (`partMissing`).
   ///
-  /// - Throws: `exists` under the policy `fail`; `path_conflict` where a directory has the name.
+  /// - Throws: `exists` under the policy `fail`; `path_conflict` if a directory has the name.
   package func place(
     part: String, inode: UInt64, of parts: PartDirectory, at path: RelativePath, in parent: Parent,
     policy: CollisionPolicy
@@ -198,10 +201,11 @@ package struct Destination: Sendable {
     }
   }
 
-  /// The name among those that ``place(part:of:at:in:policy:)`` may have given in an earlier attempt at `path` whose file
-  /// is the one looked for: how a rename is recognised whose confirmation was lost.
+  /// Finds the file of an earlier attempt, which ``place(part:of:at:in:policy:)`` may have named `path` or a numbered
+  /// name. This detects a rename whose confirmation was lost.
   ///
-  /// - Returns: nil where there is none. Numbered names are looked at up to the first that is free.
+  /// - Returns: The name of the file for which `isWanted` returns true; nil if there is none. Numbered names are
+  ///   checked up to the first free one.
   package func find(
     _ path: RelativePath, policy: CollisionPolicy,
     where isWanted: (PartFile) throws(TransferError) -> Bool
@@ -217,7 +221,7 @@ package struct Destination: Sendable {
     return nil
   }
 
-  /// What stands under a name.
+  /// What exists under a name.
   package enum Occupant: Sendable, Equatable {
     case file(length: Int64)
     case directory
@@ -225,9 +229,9 @@ package struct Destination: Sendable {
     case other
   }
 
-  /// Looks at what stands at `path`, without opening it; nil where nothing does.
+  /// Returns what exists at `path`, without opening it; nil if nothing does.
   ///
-  /// - Throws: `path_conflict` where a file or a symbolic link stands in place of a directory above it.
+  /// - Throws: `path_conflict` if a file or a symbolic link is in place of a directory above it.
   package func occupant(of path: RelativePath) throws(TransferError) -> Occupant? {
     switch root.openBeneath(path.description, O_PATH | O_NOFOLLOW) {
     case .success(let found):
@@ -241,7 +245,7 @@ package struct Destination: Sendable {
 
   /// Opens a finished file for reading, to compare it with a length and digest.
   ///
-  /// - Returns: nil where no regular file stands there.
+  /// - Returns: The file; nil if no regular file is there.
   package func open(_ path: RelativePath) throws(TransferError) -> PartFile? {
     switch root.openBeneath(path.description, O_RDONLY | O_NONBLOCK) {
     case .success(let file):
@@ -256,8 +260,8 @@ package struct Destination: Sendable {
     }
   }
 
-  /// Gives a finished file that is damaged another name beside its own, `….damaged`, in place of an earlier one; durable on
-  /// return. That nothing stands there is no error.
+  /// Renames a damaged finished file to `….damaged` in the same directory, and replaces an earlier file of that name.
+  /// The new name is durable on return. It is not an error if no file exists.
   package func setAside(_ path: RelativePath) throws(TransferError) {
     let parent = try makeParent(of: path)
     let error = renameat2(
@@ -266,7 +270,8 @@ package struct Destination: Sendable {
     try parent.sync()
   }
 
-  /// Returns 0 or the error number, EEXIST where the name is taken and must not be replaced.
+  /// Moves the part file to its final name. Returns 0 or the error number: EEXIST if the name is taken and may not be
+  /// replaced.
   private func move(
     _ part: String, of parts: PartDirectory, to name: String, in parent: Parent, replacing: Bool
   ) -> Int32 {
@@ -277,7 +282,7 @@ package struct Destination: Sendable {
 
     let linked = unsafe linkat(parts.directory.raw, part, parent.directory.raw, name, 0)
     if linked != 0 {
-      // Over NFS a repeated request finds the work of the first, whose answer was lost.
+      // Over NFS, a repeated request finds the result of the first, whose reply was lost.
       let linkError = errno
       guard linkError == EEXIST, areSame(part, of: parts, and: name, in: parent) else {
         return linkError
@@ -303,14 +308,14 @@ package struct Destination: Sendable {
 }
 
 extension TransferError {
-  /// The error for a final name that is taken, under the policy `fail`.
+  /// Returns the error for a final name that is taken, under the policy `fail`.
   package static func exists(_ path: RelativePath) -> TransferError { exists("\(path)") }
 
   static func exists(_ path: String) -> TransferError {
     TransferError(.exists, "a file stands at \(path) already", remedy: .ifExists)
   }
 
-  /// The error for a final name that a directory has.
+  /// Returns the error for a final name that a directory has.
   package static func directory(_ path: RelativePath) -> TransferError { directory("\(path)") }
 
   static func directory(_ path: String) -> TransferError {

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Directories below a root, by path, whose entries on the way are durable: this process has synced them. A directory
-/// that has replaced another one is unknown.
+/// Remembers the directories below a root whose paths are durable, because this process has synced every entry on them.
+/// A directory that has replaced a remembered one is unknown.
 final class DurableDirectories: Sendable {
-  /// What is forgotten is only synced once more.
+  /// The largest number of remembered directories. A forgotten directory is only synced once more.
   private static let limit = 4096
 
   private let known = Mutex<[String: Destination.Parent.Identity]>([:])

@@ -2,19 +2,21 @@ import Glibc
 import HaulCLinux
 package import HaulSystem
 
-/// Who may write in a directory.
+/// Rights to write in a directory.
 extension FileDescriptor {
-  /// Why this process may not make entries in this directory: EACCES, EPERM, EROFS, or 0. Nothing is written to find out. A
-  /// disk that is full or broken does not show. (faccessat(2), `AT_EACCESS`)
+  /// The error number that prevents this process from making entries in this directory: EACCES, EPERM, EROFS; 0 if
+  /// nothing does. The check writes nothing and does not notice a full or broken disk. (faccessat(2), `AT_EACCESS`)
   var writeObstacle: Int32 {
     guard unsafe faccessat(raw, ".", W_OK | X_OK, AT_EACCESS) != 0 else { return 0 }
     return [EACCES, EPERM, EROFS].contains(errno) ? errno : 0
   }
 
-  /// Whether this process has the right to make entries in this directory. A read-only file system is no question of rights.
+  /// Whether this process has the right to make entries in this directory. A read-only file system does not change
+  /// this.
   package var mayBeWritten: Bool { [0, EROFS].contains(writeObstacle) }
 
-  /// Whether this process has the right to make entries in the directory `path` below this one; true where there is none.
+  /// Returns whether this process has the right to make entries in the directory `path` below this one; true if there
+  /// is no such directory.
   package func mayWrite(beneath path: String) -> Bool {
     switch openBeneath(path, O_PATH | O_DIRECTORY) {
     case .success(let directory): directory.mayBeWritten
@@ -22,7 +24,8 @@ extension FileDescriptor {
     }
   }
 
-  /// Whom this directory belongs to and who asks, as two clauses; nil where its path cannot be read. (proc(5))
+  /// The owner of this directory and the user of this process, as two clauses; nil if the directory's path cannot be
+  /// read. (proc(5))
   var ownership: String? {
     guard let status = try? status(), let path = unsafe realpath("/proc/self/fd/\(raw)", nil) else {
       return nil
@@ -33,8 +36,8 @@ extension FileDescriptor {
       + SystemUser.word(geteuid())
   }
 
-  /// Makes a directory in this one. One that root makes belongs to the owner of this one, so that the programs of that owner
-  /// can write there. (mkdirat(2), fchown(2))
+  /// Creates a directory in this one. If root creates it, it gets the owner of this directory, so that the owner's
+  /// programs can write there. (mkdirat(2), fchown(2))
   ///
   /// - Returns: 0 or the error number.
   func makeDirectory(_ name: String) -> Int32 {
@@ -43,7 +46,7 @@ extension FileDescriptor {
     guard geteuid() == 0, unsafe fstat(raw, &own) == 0, own.st_uid != 0,
       case .success(let made) = openBeneath(name, O_RDONLY | O_DIRECTORY)
     else { return 0 }
-    // Where root may not do that, the directory is of use all the same.
+    // If root may not change the owner, the directory is still useful.
     _ = fchown(made.raw, own.st_uid, own.st_gid)
     return 0
   }

@@ -2,17 +2,17 @@ import Glibc
 import HaulCLinux
 import HaulSystem
 
-/// Tells a file from every other, also from a later one under its name: a file system gives the number of an inode again soon
-/// after the file is gone, but not with the same time of birth.
+/// Distinguishes a file from every other, including a later file with the same name. After a file is gone, the file
+/// system soon uses its inode number again, but not with the same time of birth.
 struct FileIdentity: Sendable, Hashable, Codable {
   var device: UInt64
   var inode: UInt64
-  /// When the file was made, in nanoseconds since 1970; 0 where the file system does not tell.
+  /// The time when the file was created, in nanoseconds since 1970; 0 if the file system does not tell.
   var born: Int64
 }
 
 extension FileDescriptor {
-  /// The identity of this open file.
+  /// Returns the identity of this open file.
   func identity() throws(SystemError) -> FileIdentity {
     let status = try status()
     return FileIdentity(
@@ -21,9 +21,9 @@ extension FileDescriptor {
 }
 
 extension PartDirectory {
-  /// Removes the finished file `name` if it is `wanted`.
+  /// Removes the finished file `name` if its identity is `wanted`.
   ///
-  /// - Returns: false where another file or none has the name.
+  /// - Returns: false if another file or no file has the name.
   @discardableResult
   func removeFile(_ name: String, _ wanted: FileIdentity) throws(TransferError) -> Bool {
     guard case .success(let file) = directory.openBeneath(name, O_PATH | O_NOFOLLOW),

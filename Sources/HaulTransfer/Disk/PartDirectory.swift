@@ -2,18 +2,18 @@ import Glibc
 import HaulCLinux
 package import HaulSystem
 
-/// The directory of part files, on the same file system as the results. Names are single
-/// components; every call blocks.
+/// The directory of part files, on the same file system as the results. Names are single path components. Every call
+/// blocks.
 package struct PartDirectory: Sendable {
   let directory: FileDescriptor
   /// Whether an open part file is locked, so that no other download can use it. (flock(2))
   private let locksParts: Bool
-  /// How often a lock is tried for, with a pause between: 200 ms in all.
+  /// The number of tries to take a lock, with a pause between them: 200 ms in all.
   private let lockTries: Int
-  /// In microseconds.
+  /// The pause between two tries, in microseconds.
   private static let lockPause: UInt32 = 5000
 
-  /// The part files in `directory`.
+  /// Gives access to the part files in `directory`.
   package init(_ directory: FileDescriptor, locksParts: Bool = false) {
     self.init(directory, locksParts: locksParts, lockTries: 40)
   }
@@ -24,9 +24,9 @@ package struct PartDirectory: Sendable {
     self.lockTries = lockTries
   }
 
-  /// Makes a part file that nothing of its name preceded (`O_EXCL`).
+  /// Creates a part file. No entry may have its name (`O_EXCL`).
   ///
-  /// - Throws: `io` where the name is taken, be it by a symbolic link; `disk_full`.
+  /// - Throws: `io` if the name is taken, even by a symbolic link; `disk_full`.
   package func create(_ name: String) throws(TransferError) -> PartFile {
     switch try tryCreate(name) {
     case .success(let file): return file
@@ -34,7 +34,7 @@ package struct PartDirectory: Sendable {
     }
   }
 
-  /// Makes a part file, and first removes any entry that has its name.
+  /// Creates a part file, after removing any entry that has its name.
   func createAnew(_ name: String, mode: UInt32 = 0o666) throws(TransferError) -> PartFile {
     switch try tryCreate(name, mode) {
     case .success(let file): return file
@@ -47,16 +47,16 @@ package struct PartDirectory: Sendable {
     }
   }
 
-  /// The size in bytes from which a file's space on the disk is reserved before its first byte comes.
+  /// The length in bytes from which a file's disk space is reserved before its first byte arrives.
   static let reservedFrom: Int64 = 1 << 20
 
-  /// Makes an empty part file for `length` bytes, where that is known.
+  /// Creates an empty part file for `length` bytes, if the length is known.
   ///
-  /// - Throws: `disk_full` where there is no room for them; `io`.
+  /// - Throws: `disk_full` if there is no room for them; `io`.
   package func make(_ name: String, of length: Int64?) throws(TransferError) -> PartFile {
-    // What is there was left by an attempt of the same token that this process made and gave up.
+    // An existing entry was left by an attempt of the same token, which this process made and gave up.
     let part = try createAnew(name)
-    // What is small finds room or not while it is written.
+    // A small file shows while it is written whether there is room.
     if let length, length >= Self.reservedFrom { try part.reserve(length) }
     return part
   }
@@ -79,9 +79,10 @@ package struct PartDirectory: Sendable {
     }
   }
 
-  /// Returns the open part, and locks it if parts are locked. ``idleSize(_:)`` holds the lock for a moment, so a held lock is tried again.
+  /// Returns the open part, and locks it if parts are locked. ``idleSize(_:)`` holds the lock for a moment, so a held
+  /// lock is tried again.
   ///
-  /// - Returns: nil if it is gone: it is opened → ``discard(_:)`` removes it → it is locked.
+  /// - Returns: nil if the part is gone: it is opened → ``discard(_:)`` removes it → it is locked.
   private func part(
     _ name: String, _ inode: UInt64, _ file: FileDescriptor
   ) throws(TransferError) -> PartFile? {
@@ -103,11 +104,11 @@ package struct PartDirectory: Sendable {
     try translating(try directory.status(of: name))?.inode == inode
   }
 
-  /// Opens the part file that a checkpoint means.
+  /// Opens the part file that a checkpoint names.
   ///
-  /// - Returns: nil where it is gone, replaced by another file or link, shorter than the `length` it must hold, or longer
-  ///   than the `complete` file, which all mean that it must not be used. On NFS another machine's rename may show
-  ///   late: look again before concluding that it is gone.
+  /// - Returns: nil if the part file must not be used: it is gone, replaced by another file or link, shorter than the
+  ///   `length` that it must hold, or longer than the `complete` file. On NFS, another machine's rename may show late:
+  ///   check again before you conclude that it is gone.
   /// - Throws: `path_conflict` if parts are locked and another download uses this one.
   package func open(
     _ name: String, inode: UInt64, holding length: Int64, of complete: Int64
@@ -125,10 +126,10 @@ package struct PartDirectory: Sendable {
     }
   }
 
-  /// Renames a part file, so that a worker that knows only the old name cannot find it. Replaces a file with
-  /// the new name.
+  /// Renames a part file, so that a worker that knows only the old name cannot find it. Replaces a file with the new
+  /// name.
   ///
-  /// - Returns: false where there is nothing of the old name.
+  /// - Returns: false if nothing has the old name.
   package func rename(_ name: String, to other: String) throws(TransferError) -> Bool {
     if unsafe renameat(directory.raw, name, directory.raw, other) == 0 { return true }
     if errno == ENOENT { return false }
@@ -137,7 +138,7 @@ package struct PartDirectory: Sendable {
 
   /// Moves a part file into another directory, durably.
   ///
-  /// - Returns: false where that is on another file system.
+  /// - Returns: false if the other directory is on another file system.
   func move(_ name: String, to other: PartDirectory) throws(TransferError) -> Bool {
     if unsafe renameat(directory.raw, name, other.directory.raw, name) != 0 {
       if errno == EXDEV { return false }
@@ -147,8 +148,8 @@ package struct PartDirectory: Sendable {
     return true
   }
 
-  /// Returns the length of a part file that no download uses; nil if one does, or if it is no regular file. An empty part file of
-  /// the last second may not be locked yet, so it counts as used and is not locked here.
+  /// Returns the length of a part file in bytes; nil if a download uses it, or if it is not a regular file. An empty
+  /// part file of the last second may not be locked yet, so it counts as used and is not locked here.
   func idleSize(_ name: String) -> Int64? {
     guard case .success(let file) = directory.openBeneath(name, O_RDWR | O_NONBLOCK),
       let status = try? file.status(), status.isRegular
@@ -174,16 +175,16 @@ package struct PartDirectory: Sendable {
     return true
   }
 
-  /// Removes a part file; one that is not there is not an error.
+  /// Removes a part file. A missing part file is not an error.
   package func remove(_ name: String) throws(TransferError) {
     if unsafe unlinkat(directory.raw, name, 0) != 0, errno != ENOENT {
       throw .file(errno, "cannot remove the partial file \(name)", in: directory)
     }
   }
 
-  /// The names that start with `prefix`, in no order.
+  /// Returns the names that start with `prefix`, in no order.
   package func names(startingWith prefix: String) throws(TransferError) -> [String] {
-    // A second descriptor, since reading a directory moves its position and closes it.
+    // This needs a second descriptor, because reading a directory moves its position and closes it.
     let own = unsafe haul_open_beneath(directory.raw, ".", O_RDONLY | O_DIRECTORY, 0)
     guard own >= 0, let stream = unsafe fdopendir(own) else {
       throw .file(errno, "cannot list the partial files")
@@ -198,7 +199,7 @@ package struct PartDirectory: Sendable {
       }
       if name.hasPrefix(prefix), name != ".", name != ".." { names.append(name) }
     }
-    // The end and a failure look the same but for that. (readdir(3))
+    // Only errno distinguishes the end from a failure. (readdir(3))
     guard errno == 0 else { throw .file(errno, "cannot list the partial files") }
     return names
   }

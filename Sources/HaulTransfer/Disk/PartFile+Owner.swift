@@ -2,20 +2,21 @@ import Glibc
 import HaulCLinux
 import HaulSystem
 
-/// Whose a finished file is, written on it as the extended attribute `user.haul.job` (xattr(7)).
+/// The owner of a finished file, as the extended attribute `user.haul.job` of the file (xattr(7)).
 ///
-/// Between the moment in which a file gets its name and the one in which that is recorded, a worker may die, and the source may
-/// change before the next one comes: the file is then equal to nothing that could still be fetched. Its mark tells
-/// it from a stranger's. It is a help and no proof: it is missing on file systems without such attributes and on files that were changed
-/// since.
+/// A worker may die after a file gets its name, and before that is recorded. If the source changes before the next
+/// worker comes, the file equals nothing that can still be fetched. The mark then distinguishes the file from a
+/// stranger's. The mark helps but proves nothing: it is missing on file systems without such attributes, and on files
+/// that have changed since.
 extension PartFile {
-  /// Marks the file as `owner`'s, as it is now; durable with its directory. That this cannot be done is no error.
+  /// Marks the present state of the file as `owner`'s. The mark is durable once the directory is. A failure is not an
+  /// error.
   package func mark(as owner: String) {
     guard let value = try? signed(owner) else { return }
     _ = unsafe haul_set_owner(raw, value, value.utf8.count)
   }
 
-  /// Whether `owner` has marked it, and its length and time are unchanged since.
+  /// Returns whether `owner` has marked the file, and its length and time have not changed since.
   package func isMarked(as owner: String) throws(TransferError) -> Bool {
     let value = try signed(owner)
     return unsafe withUnsafeTemporaryAllocation(byteCount: value.utf8.count + 1, alignment: 1) {
@@ -24,8 +25,8 @@ extension PartFile {
     }
   }
 
-  /// The attribute's value: half of the SHA-256 of the owner and of the file's length and time. 32 bytes: of more than 64 ext4 finds
-  /// room in no inode of 256, and each file takes a block more.
+  /// Returns the attribute's value: half of the SHA-256 of the owner and of the file's length and time. It has 32
+  /// bytes. For more than 64 bytes, ext4 has no room in an inode of 256 bytes, and each file would take another block.
   private func signed(_ owner: String) throws(TransferError) -> String {
     let status = try status()
     return String(

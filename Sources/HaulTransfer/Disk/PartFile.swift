@@ -2,14 +2,13 @@ import Glibc
 import HaulCLinux
 import HaulSystem
 
-/// An incomplete file, open for reading and writing at offsets. Every call blocks: run them on an
-/// ``IOPool``.
+/// An incomplete file, open for reading and writing at offsets. Every call blocks: run calls on an ``IOPool``.
 package final class PartFile: Sendable {
-  /// The file's name in its directory when it was opened.
+  /// The name of the file in its directory at the time when it was opened.
   package let name: String
-  /// Tells it from another file that gets its name later.
+  /// The inode number, which distinguishes the file from another file that gets its name later.
   package let inode: UInt64
-  /// When it was opened: fsync(2) reports what fails to be written from then on.
+  /// The time when the file was opened. fsync(2) reports write errors from then on.
   package let openedAt = ContinuousClock.now
   private let file: FileDescriptor
 
@@ -19,7 +18,7 @@ package final class PartFile: Sendable {
     self.file = file
   }
 
-  /// A file that is in memory alone, and gone with this object. (memfd_create(2))
+  /// Creates a file that is only in memory, and gone with this object. (memfd_create(2))
   static func inMemory(_ name: String) throws(TransferError) -> PartFile {
     let raw = unsafe haul_memory_file(name)
     guard raw >= 0 else { throw .file(errno, "cannot make a file in memory") }
@@ -27,7 +26,7 @@ package final class PartFile: Sendable {
     return PartFile(name: name, inode: try translating(try file.status().inode), file: file)
   }
 
-  /// pwrite(2) of all `bytes` at `offset`; not durable on return.
+  /// Writes all `bytes` at `offset` with pwrite(2). They are not durable on return.
   ///
   /// - Throws: `disk_full`, `io`. Some of the bytes may be written then.
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(TransferError) {
@@ -46,15 +45,15 @@ package final class PartFile: Sendable {
   /// TMPFS_MAGIC of statfs(2).
   private static let tmpfs: UInt32 = 0x0102_1994
 
-  /// Has the file system set `length` bytes aside for the new file, so that a disk without room for it says
-  /// so before anything is fetched. The size of the file stays. (fallocate(2), `FALLOC_FL_KEEP_SIZE`)
+  /// Reserves `length` bytes on the disk for the new file, so that a lack of room shows before anything is fetched. The
+  /// size of the file does not change. (fallocate(2), `FALLOC_FL_KEEP_SIZE`)
   ///
-  /// Where the file system cannot do that, it is only asked how much is free.
+  /// If the file system cannot reserve bytes, this only checks how much is free.
   ///
-  /// - Throws: `disk_full`, which says how much is missing.
+  /// - Throws: `disk_full`. The message says how much room there is.
   func reserve(_ length: Int64) throws(TransferError) {
     var error = EOPNOTSUPP
-    // A tmpfs would fill memory with zeros for it, which takes as long as to write them.
+    // A tmpfs would fill memory with zeros, which takes as long as writing them.
     if haul_file_system(file.raw) != Self.tmpfs {
       repeat { error = haul_reserve(file.raw, length) } while error == EINTR
     }
@@ -64,10 +63,11 @@ package final class PartFile: Sendable {
     }
   }
 
-  /// Why there is no room for `length` bytes, after fallocate(2) has failed with `error`; nil where there may be.
+  /// Returns the error if there is no room for `length` bytes, after fallocate(2) has failed with `error`; nil if there
+  /// may be room.
   static func shortage(of length: Int64, after error: Int32, free: Int64) -> TransferError? {
     switch error {
-    // What a quota leaves is less than what is free.
+    // A quota leaves less than the free space.
     case EDQUOT:
       TransferError(
         .diskFull, "the file takes \(mebibytes(length)) MiB, and a quota leaves less")
@@ -80,14 +80,14 @@ package final class PartFile: Sendable {
     }
   }
 
-  /// `length` in MiB, rounded up.
+  /// Returns `length` in MiB, rounded up.
   private static func mebibytes(_ length: Int64) -> Int64 {
     (length >> 20) + (length & 0xf_ffff == 0 ? 0 : 1)
   }
 
-  /// pread(2) at `offset` until `buffer` is full or the file ends.
+  /// Reads with pread(2) from `offset` until `buffer` is full or the file ends.
   ///
-  /// - Returns: the number of bytes read.
+  /// - Returns: The number of bytes read.
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(TransferError)
     -> Int
   {
@@ -105,7 +105,7 @@ package final class PartFile: Sendable {
     return done
   }
 
-  /// Whether the file holds exactly `bytes` at `offset`. A file that ends before does not.
+  /// Returns whether the file holds exactly `bytes` at `offset`. A file that ends before does not.
   func holds(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(TransferError) -> Bool {
     let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 16)
     defer { unsafe copy.deallocate() }
@@ -116,10 +116,10 @@ package final class PartFile: Sendable {
     return unsafe memcmp(one, other, bytes.count) == 0
   }
 
-  /// fdatasync(2): everything written before is durable on return.
+  /// Makes everything durable that was written before. (fdatasync(2))
   package func syncData() throws(TransferError) { try translating(try file.syncData()) }
 
-  /// fsync(2): everything written before is durable on return, times and rights too.
+  /// Makes everything durable that was written before, including times and rights. (fsync(2))
   package func sync() throws(TransferError) { try translating(try file.sync()) }
 
   /// Sets the modification time, in seconds since 1970. Durable after the next ``sync()``. (futimens(2))
@@ -129,26 +129,26 @@ package final class PartFile: Sendable {
     }
   }
 
-  /// Releases the lock that its ``PartDirectory`` may have taken, so that another download can use the file at once.
+  /// Releases the lock that the ``PartDirectory`` may have taken, so that another download can use the file at once.
   func unlock() { _ = flock(file.raw, LOCK_UN) }
 
-  /// The descriptor; valid while this object lives.
+  /// The raw descriptor; valid while this object lives.
   var raw: Int32 { file.raw }
 
-  /// What the kernel knows about it.
+  /// Returns what the kernel knows about the file.
   func status() throws(TransferError) -> FileStatus { try translating(try file.status()) }
 
-  /// Which file it is, whatever its name.
+  /// Returns the identity of the file, whatever its name.
   func identity() throws(TransferError) -> FileIdentity { try translating(try file.identity()) }
 
-  /// The file's size in bytes, which says nothing about progress.
+  /// Returns the file's size in bytes, which says nothing about progress.
   package func size() throws(TransferError) -> Int64 { try translating(try file.status().size) }
 
-  /// The digest of the first `length` bytes, read back in blocks of 1 MiB.
+  /// Computes the digest of the first `length` bytes, which are read back in blocks of 1 MiB.
   ///
-  /// - Parameter isWanted: asked before each block.
-  /// - Throws: `io` where the file ends before; `digest` where libcrypto lacks the algorithm;
-  ///   `cancelled` once it is not wanted.
+  /// - Parameter isWanted: Called before each block. If it returns false, the computation ends.
+  /// - Throws: `io` if the file ends before; `digest` if libcrypto lacks the algorithm; `cancelled` if `isWanted`
+  ///   returns false.
   package func digest(
     _ algorithm: DigestAlgorithm, length: Int64, while isWanted: () -> Bool = { true }
   ) throws(TransferError) -> [UInt8] {
@@ -157,10 +157,10 @@ package final class PartFile: Sendable {
     return context.finish()
   }
 
-  /// Adds the bytes of `range` to digests, read back once in blocks of 1 MiB.
+  /// Adds the bytes of `range` to digests. Reads the bytes back once, in blocks of 1 MiB.
   ///
-  /// - Parameter isWanted: asked before each block.
-  /// - Throws: `io` where the file ends before; `cancelled` once it is not wanted.
+  /// - Parameter isWanted: Called before each block. If it returns false, the computation ends.
+  /// - Throws: `io` if the file ends before; `cancelled` if `isWanted` returns false.
   func add(
     _ range: Range<Int64>, to contexts: [DigestContext], while isWanted: () -> Bool
   ) throws(TransferError) {

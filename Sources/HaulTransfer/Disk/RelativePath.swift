@@ -1,30 +1,30 @@
-/// The path of a result below its store, made sure to name one file there and nothing else.
+/// The path of a result below its store. It is checked to name exactly one file there.
 package struct RelativePath: Sendable, Hashable, CustomStringConvertible {
-  /// Why a text is no such path.
+  /// Why a text is not such a path.
   package enum Invalid: Error, Sendable, Equatable, CaseIterable {
-    /// Nothing, or only slashes.
+    /// The text is empty, or has only slashes.
     case empty
-    /// Begins with a slash.
+    /// The text begins with a slash.
     case absolute
-    /// Two slashes in a row, or one at the end: no name between or behind them.
+    /// The text has two slashes in a row, or one at the end, so that a name is missing.
     case emptyComponent
-    /// `.` or `..`.
+    /// A component is `.` or `..`.
     case dots
-    /// A control character: C0 with NUL, DEL or C1.
+    /// The text has a control character: C0 with NUL, DEL or C1.
     case controlCharacter
-    /// A component of more than 255 bytes, or more than ``longest`` bytes in all.
+    /// A component has more than 255 bytes, or the text more than ``longest`` bytes.
     case tooLong
-    /// Begins with `.haul`, where a store keeps its own files.
+    /// The text begins with `.haul`, where a store keeps its own files.
     case reserved
   }
 
-  /// Bytes in all; the store's root goes before them (PATH_MAX).
+  /// The longest path in bytes. The path of the store's root goes before it (PATH_MAX).
   package static let longest = 4000
 
-  /// At least one; the last is the file's name.
+  /// The components, at least one. The last is the file's name.
   package let components: [String]
 
-  /// Reads a path with `/` between its components. Nothing is repaired.
+  /// Reads a path with `/` between its components. An invalid path is not corrected.
   package init(_ text: String) throws(Invalid) {
     guard !text.utf8.allSatisfy({ $0 == UInt8(ascii: "/") }) else { throw .empty }
     guard text.utf8.first != UInt8(ascii: "/") else { throw .absolute }
@@ -50,15 +50,15 @@ package struct RelativePath: Sendable, Hashable, CustomStringConvertible {
   /// The file's own name.
   package var name: String { components[components.count - 1] }
 
-  /// The directory's path, `.` for the store itself.
+  /// The path of the directory; `.` for the store itself.
   var directory: String {
     components.count == 1 ? "." : components.dropLast().joined(separator: "/")
   }
 
   package var description: String { components.joined(separator: "/") }
 
-  /// The path in the same directory with `.number` before the name's extension: `a.1.txt`. A name
-  /// that would become longer than 255 bytes loses the end of its stem.
+  /// Returns the path in the same directory with `.number` before the name's extension: `a.1.txt`. A name that would
+  /// become longer than 255 bytes loses the end of its stem.
   package func numbered(_ number: Int) -> RelativePath {
     let end = FileName.endOfStem(name)
     let name = FileName.shortened(name[..<end], ".\(number)\(name[end...])")
@@ -68,7 +68,7 @@ package struct RelativePath: Sendable, Hashable, CustomStringConvertible {
   /// The name that a damaged file gets: `a.txt.damaged`.
   var damagedName: String { FileName.shortened(name[...], ".damaged") }
 
-  /// The path with another name in the same directory; nil where that is no name.
+  /// Returns the path with another name in the same directory; nil if `name` is not a valid name.
   package func renamed(_ name: String) -> RelativePath? {
     if name.utf8.contains(UInt8(ascii: "/")) { return nil }
     return try? RelativePath((components.dropLast() + [name]).joined(separator: "/"))
