@@ -67,7 +67,7 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
 public struct CIDR: Sendable, Hashable, CustomStringConvertible {
   /// The address as written. Bits after the prefix do not count.
   public let address: IPAddress
-  /// The number of leading bits that an address in the block must share.
+  /// The number of leading bits that all addresses in the block share.
   public let prefix: Int
 
   /// Reads `10.0.0.0/8`, `fd00::/8` or `127.0.0.1`; nil for anything else.

@@ -26,7 +26,7 @@ public struct AddressPolicy: Sendable, Hashable {
     if allowed.contains(where: { $0.contains(address) || (inner.map($0.contains) ?? false) }) {
       return true
     }
-    // `::1` and `::` look like IPv4-compatible addresses. Their inner addresses are refused, being in 0.0.0.0/8.
+    // `::1` and `::` look like IPv4-compatible addresses. Their inner addresses are in 0.0.0.0/8 and refused.
     let judged = inner ?? address
     if judged.bytes.count == 16 && !Self.globalUnicast.contains(where: { $0.contains(judged) }) {
       return false

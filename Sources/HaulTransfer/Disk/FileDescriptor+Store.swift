@@ -2,7 +2,7 @@ import Glibc
 import HaulCLinux
 package import HaulSystem
 
-/// Operations for the owner of a store besides part files: creating directories, and small files in them.
+/// Operations that the owner of a store needs besides part files: creating directories, and small files in them.
 extension FileDescriptor {
   /// Opens the directory `path` below this one, and creates missing directories. Each new entry is durable on return.
   /// Follows no symbolic link.

@@ -14,7 +14,7 @@ package struct RelativePath: Sendable, Hashable, CustomStringConvertible {
     case controlCharacter
     /// A component has more than 255 bytes, or the text more than ``longest`` bytes.
     case tooLong
-    /// The text begins with `.haul`, where a store keeps its own files.
+    /// The first component is `.haul`, where a store keeps its own files.
     case reserved
   }
 

@@ -25,6 +25,6 @@ public struct RequestMetrics: Sendable, Hashable {
   /// The number of bytes of the body.
   public var received: Int64 = 0
 
-  /// Creates metrics of a request for `url`, without other facts.
+  /// Creates the metrics of a request for `url`, without other values.
   public init(url: String) { self.url = url }
 }

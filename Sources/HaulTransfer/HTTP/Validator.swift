@@ -10,7 +10,7 @@ package enum Validator: Sendable, Hashable {
   case weakETag(String, modified: String)
   /// A tag without quotes, as sent, if there is no such date. A later response must repeat the tag.
   case unquotedETag(String)
-  /// No statement of the server: the digest that the job demands proves the whole file.
+  /// The server states nothing usable. The digest that the job demands proves the whole file.
   case jobDigest
 
   /// Reads the validator of a response; nil if nothing in it is strong enough to resume with.

@@ -9,7 +9,7 @@ extension Download {
     DownloadGate.Ticket(download: ObjectIdentifier(self), number: stay)
   }
 
-  /// Puts the download in line, unless it no longer waits or its stay is no longer `stay`.
+  /// Puts the download in line. Does nothing if it no longer waits, or if the number of its stay is not `stay`.
   func enter(after stay: Int = 0) {
     let ticket = shared.withLock { state -> DownloadGate.Ticket? in
       guard state.phase == .waiting, state.stay == stay else { return nil }

@@ -260,7 +260,7 @@ final class DownloadListFile: Sendable {
 
   // MARK: - Writing
 
-  /// Replaces the file durably with what `entries` returns. Keeps the old file if it returns nil.
+  /// Replaces the file durably with the entries that `entries` returns. Keeps the old file if `entries` returns nil.
   func write(
     _ entries: @escaping @Sendable () -> [DownloadListEntry]?
   ) async throws(TransferError) {

@@ -49,9 +49,9 @@ public struct DownloadOptions: Sendable {
   ///
   /// Fields that prove who asks, and fields that a download needs for itself, such as Range, fail as `blockedURL`.
   public var fields: [HeaderField] = []
-  /// Downloads only if the source has changed since this response, the ``DownloadedFile/response`` of an earlier
-  /// download. Haul sends its ETag as If-None-Match, or its Last-Modified as If-Modified-Since. If the server answers
-  /// 304, the result is the existing file at the path, and ``DownloadedFile/isUnchanged`` is true.
+  /// The ``DownloadedFile/response`` of an earlier download. Haul downloads the file only if the source has changed
+  /// since. It sends the response's ETag as If-None-Match, or its Last-Modified as If-Modified-Since. If the server
+  /// answers 304, the result is the existing file at the path, and ``DownloadedFile/isUnchanged`` is true.
   ///
   /// The option counts only if ``ifExists`` is `replace`, a file exists at the path, the method is GET, and the
   /// response does not name the file. A program that keeps only the fields can create a response from them:

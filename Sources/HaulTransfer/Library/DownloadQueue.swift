@@ -16,7 +16,7 @@ public final class DownloadQueue: Downloading {
   private let gate: DownloadGate
   private let members: DownloadMembers
 
-  /// Creates an empty queue. Others may use the same downloader; their downloads do not count here.
+  /// Creates an empty queue. Other code may use the same downloader; its downloads do not count here.
   ///
   /// `downloader` may be a fake. The queue then asks it for a download when the download's turn comes. The queue itself
   /// handles ``DownloadOptions/retry`` and ``DownloadOptions/timeout``.

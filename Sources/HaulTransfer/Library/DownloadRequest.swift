@@ -79,7 +79,7 @@ public struct DownloadedFile: Sendable, Hashable {
   /// file.
   public var isUnchanged = false
 
-  /// Creates the description of a file.
+  /// Creates the value for a complete file.
   public init(
     path: String, bytes: Int64, digest: ExpectedDigest? = nil, response: DownloadResponse? = nil
   ) {

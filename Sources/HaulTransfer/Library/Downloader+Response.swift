@@ -14,7 +14,6 @@ extension Downloader {
   /// - Throws: `CancellationError` if the task was cancelled; the error that ``DownloadOptions/validate`` threw;
   ///   otherwise a ``TransferError``: `tooLarge` if the body has more bytes than ``DownloadOptions/maximumLength``, or
   ///   than 16 MiB if that is nil; `blockedURL` for a URL whose scheme is not http or https.
-  ///   nil; `blockedURL` for a URL whose scheme is not http or https.
   public func data(
     from url: String, options: DownloadOptions
   ) async throws -> (Data, DownloadResponse) {

@@ -35,7 +35,7 @@ final class FileWork: DownloadWork {
   static func discard(_ data: ResumeData, _ io: IOPool) async {
     let (saved, directory) = (data.checkpoint, data.checkpoint.directory)
     await io.run {
-      // A program may have made the resume data. Only a partial file is removed, and only the one that is meant.
+      // A program may have made the resume data. Only a partial file is removed, and only if its inode is the right one.
       guard saved.part.contains(DownloadTarget.mark), let directory,
         let open = try? FileDescriptor.directory(directory)
       else { return }
@@ -121,7 +121,7 @@ final class FileWork: DownloadWork {
   ) throws(TransferError) -> DownloadedFile? {
     let policy = download.request.options.ifExists
     // The claim comes before the look at the disk, to prevent this:
-    //   nothing stands there → another download ends there, and gives its claim up → the path is claimed.
+    //   no file exists → another download publishes its file and gives up its claim → this download claims the path.
     if let path = target.absolutePath, let registry = download.registry,
       !registry.claim(path, for: download), policy == .fail
     {

@@ -13,8 +13,8 @@ package struct Netrc: Sendable {
   let entries: [Entry]
   /// The `default` entry, for all other hosts.
   let fallback: Entry?
-  /// Whether the owner of the file typed the jobs' URLs. If so, the origins of these URLs also get entries without a
-  /// port over http, and the `default` entry; never after a redirect.
+  /// Whether the owner of the file typed the jobs' URLs. If so, Haul also uses the `default` entry and, over http,
+  /// entries without a port for the origins of these URLs; never after a redirect.
   package var isForTypedURLs = false
 
   /// Reads a file that only its owner may read. Blocks.
