@@ -40,7 +40,7 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     case range
     /// The source file was different each time the download read it.
     case sourceChanged = "source_changed"
-    /// The response looks like an error page or a login form, and not like the file that an earlier response described.
+    /// The response looks like an error page or a login form, and not like the expected file.
     case suspectPage = "suspect_page"
     /// The file does not have the expected digest.
     case digest

@@ -1,6 +1,6 @@
 import HaulCLibcrypto
 
-/// A checksum that a job may demand or a server may state. The strongest proof comes first.
+/// A checksum that a job may demand or a server may state. The cases are sorted: the strongest proof comes first.
 public enum DigestAlgorithm: String, Sendable, CaseIterable, Codable {
   /// SHA-256 (RFC 9530 §5).
   case sha256 = "sha-256"

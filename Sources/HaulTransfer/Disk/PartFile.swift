@@ -50,7 +50,7 @@ package final class PartFile: Sendable {
   ///
   /// If the file system cannot reserve bytes, this only checks how much is free.
   ///
-  /// - Throws: `disk_full`. The message says how much room there is.
+  /// - Throws: `disk_full`. The message says how much room the file takes.
   func reserve(_ length: Int64) throws(TransferError) {
     var error = EOPNOTSUPP
     // A tmpfs would fill memory with zeros, which takes as long as writing them.
