@@ -123,8 +123,8 @@ extension Download {
     deliver()
   }
 
-  /// Delivers events to the monitors, one after another and outside the lock. A second caller (another thread, or a monitor that
-  /// calls back) leaves its events to the first.
+  /// Delivers events to the monitors, one after another and outside the lock. A second caller (another thread, or a
+  /// monitor that calls back) leaves its events to the first.
   func deliver() {
     let begins = shared.withLock { state in
       defer { state.isTelling = true }

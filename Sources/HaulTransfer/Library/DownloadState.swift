@@ -73,7 +73,8 @@ public struct DownloadResponse: Sendable, Hashable {
     return suggestedFileName ?? url.flatMap(FileName.last) ?? FileName.unknown
   }
 
-  /// The media type in lower case, without parameters, such as `text/html`; nil if there is none, or no usable one. (Content-Type)
+  /// The media type in lower case, without parameters, such as `text/html`; nil if there is none, or no usable one.
+  /// (Content-Type)
   public var mediaType: String? { ResponseHead(status: status, fields: fields).mediaType }
 
   init(_ head: ResponseHead, from url: WebURL) {
