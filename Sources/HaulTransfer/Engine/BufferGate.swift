@@ -1,5 +1,5 @@
-/// Gives buffers to exchanges. If there is none, an exchange waits. A returned buffer wakes only as many exchanges as can have one,
-/// the longest wait first. Lives on the engine thread.
+/// Gives buffers to exchanges, and makes an exchange wait if none is free. A returned buffer wakes only as many exchanges as
+/// can get one, the longest wait first. Lives on the engine thread.
 final class BufferGate {
   private let pool: BufferPool
   private var waiting: [RunningExchange] = []
@@ -8,14 +8,15 @@ final class BufferGate {
     self.pool = pool
   }
 
-  /// Returns a buffer for `exchange`; nil if there is none. Then ``RunningExchange/attendPool()`` later tells it to ask again.
+  /// Returns a buffer for `exchange`, or nil if none is free. Then ``RunningExchange/attendPool()`` later makes the exchange
+  /// ask again.
   func take(for exchange: RunningExchange) -> GatherBuffer? {
     if let buffer = pool.take(for: exchange.order.request.share) { return buffer }
     waiting.append(exchange)
     return nil
   }
 
-  /// Buffers came back to the pool.
+  /// Wakes waiting exchanges after buffers came back to the pool.
   func release() {
     var full: Set<ObjectIdentifier?> = []
     var still: [RunningExchange] = []
@@ -27,14 +28,14 @@ final class BufferGate {
       if full.contains(share) {
         still.append(exchange)
       } else {
-        // It takes its buffer before this returns, or waits again.
+        // The exchange takes its buffer before attendPool() returns, or waits again.
         exchange.attendPool()
       }
     }
     waiting = still + waiting
   }
 
-  /// `exchange` waits no longer.
+  /// Removes `exchange` from the waiting exchanges.
   func forget(_ exchange: RunningExchange) {
     waiting.removeAll { $0 === exchange }
   }

@@ -1,16 +1,16 @@
 import Synchronization
 
-/// Body bytes gathered on their way to the disk: one owner at a time.
+/// A buffer that collects body bytes for the disk. It has one owner at a time.
 ///
-/// The engine appends, then passes the buffer to a ``BodySink`` for good. The memory goes back to its
-/// pool when the last reference is dropped, from whatever thread.
+/// The engine appends, then passes the buffer to a ``BodySink`` for good. The memory goes back to its pool when the last
+/// reference is dropped, on any thread.
 ///
-/// `@unchecked Sendable` holds because `count` and the memory change in ``append(_:)`` only, which the
-/// engine calls before it lets the buffer go and never after.
+/// `@unchecked Sendable` holds because `count` and the memory change in ``append(_:)`` only. The engine calls it only before
+/// it passes the buffer on.
 @safe package final class GatherBuffer: @unchecked Sendable {
-  /// Bytes gathered so far.
+  /// The number of bytes collected so far.
   package private(set) var count = 0
-  /// The most bytes it can hold.
+  /// The most bytes that the buffer can hold.
   package let capacity: Int
   private let block: Block
   private let pool: BufferPool
@@ -29,10 +29,10 @@ import Synchronization
     pool.giveBack(block, of: share)
   }
 
-  /// Bytes that still fit.
+  /// The number of bytes that still fit.
   var room: Int { capacity - count }
 
-  /// Appends `bytes`. The caller has checked ``room``.
+  /// Appends `bytes`. The caller must check ``room`` first.
   func append(_ bytes: UnsafeRawBufferPointer) {
     guard let source = bytes.baseAddress else { return }
     precondition(bytes.count <= room)
@@ -40,7 +40,7 @@ import Synchronization
     count += bytes.count
   }
 
-  /// The gathered bytes, valid during `body`.
+  /// Calls `body` with the collected bytes. They are valid only during the call.
   package func withBytes<Result>(
     _ body: (UnsafeRawBufferPointer) throws -> Result
   ) rethrows -> Result {
@@ -48,19 +48,19 @@ import Synchronization
   }
 }
 
-/// A fixed number of equal buffers, made when first needed and kept for the pool's life.
+/// A fixed number of equal buffers, allocated when first needed and kept for the pool's life.
 ///
-/// When all are out, exchanges pause until a sink gives one back: memory stays bounded however slow the
-/// disk is. One disk must not have all of them, because it may hang: a share gets at most twice the number that is left
-/// (dynamic thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998), and one that has none always gets
-/// one, so that something is left for every other share.
+/// When all buffers are in use, exchanges pause until a sink returns one, so memory stays bounded however slow the disk is.
+/// One disk must not hold all buffers, because it may hang. A share therefore gets at most twice the number of buffers that
+/// are left (dynamic thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). A share that holds no
+/// buffer always gets one.
 package final class BufferPool: Sendable {
   private struct State {
     var free: [Block] = []
-    /// Buffers that are out, in all and by share.
+    /// The number of buffers in use, in total and by share.
     var out = 0
     var held: [ObjectIdentifier?: Int] = [:]
-    /// Shares that have asked in vain, and for which none has come back since.
+    /// The shares that got no buffer when they asked, and that could not get one since.
     var missed: Set<ObjectIdentifier?> = []
 
     func has(for share: ObjectIdentifier?, of limit: Int) -> Bool {
@@ -74,11 +74,13 @@ package final class BufferPool: Sendable {
   private let limit: Int
   private let whenFreed: @Sendable () -> Void
 
+  /// Creates a pool without buffers.
+  ///
   /// - Parameters:
-  ///   - capacity: bytes a buffer.
-  ///   - limit: the maximum number of buffers, besides the one that each share may always have.
-  ///   - whenFreed: called once after a failed ``take(for:)``, when one has come back that its share may have, from the
-  ///     thread that dropped it. Buffers of a disk that hangs wake no exchange in vain.
+  ///   - capacity: bytes per buffer.
+  ///   - limit: the maximum number of buffers, in addition to the one that each share may always have.
+  ///   - whenFreed: called once after a failed ``take(for:)``, when a buffer came back that its share may have, on the thread
+  ///     that dropped the buffer. Buffers of a disk that hangs wake no exchange in vain.
   package init(capacity: Int, limit: Int, whenFreed: @escaping @Sendable () -> Void) {
     self.capacity = capacity
     self.limit = limit
@@ -91,9 +93,9 @@ package final class BufferPool: Sendable {
     }
   }
 
-  /// An empty buffer, or nil when all are out that the share may have.
+  /// Returns an empty buffer, or nil if the share may have no further one now.
   ///
-  /// - Parameter share: the key of all exchanges that may hang together.
+  /// - Parameter share: the key of all exchanges that may hang together, such as those of one disk.
   package func take(for share: ObjectIdentifier? = nil) -> GatherBuffer? {
     let block: Block? = state.withLock { state in
       guard state.has(for: share, of: limit) else {
@@ -102,14 +104,14 @@ package final class BufferPool: Sendable {
       }
       state.held[share, default: 0] += 1
       state.out += 1
-      // The one used last: its pages are in the caches.
+      // Take the buffer used last, since its pages are in the caches.
       return unsafe state.free.popLast()
         ?? Block(start: .allocate(byteCount: capacity, alignment: 4096))
     }
     return block.map { GatherBuffer($0, capacity: capacity, pool: self, share: share) }
   }
 
-  /// Whether ``take(for:)`` would give one. If not, `whenFreed` is called as after a failed call.
+  /// Whether ``take(for:)`` would return a buffer. If not, the pool later calls `whenFreed`, as after a failed ``take(for:)``.
   func mayTake(for share: ObjectIdentifier?) -> Bool {
     state.withLock { state in
       if state.has(for: share, of: limit) { return true }
@@ -132,7 +134,7 @@ package final class BufferPool: Sendable {
   }
 }
 
-/// Memory of a pool. `@unchecked Sendable` holds because either the pool or one buffer has it.
+/// Memory of a pool. `@unchecked Sendable` holds because either the pool or one buffer owns it.
 @safe private struct Block: @unchecked Sendable {
   let start: UnsafeMutableRawPointer
 }

@@ -1,12 +1,13 @@
 import HaulSystem
 
 extension Engine.Configuration {
-  /// With the limits that a request has of its own, none longer than ``Duration/longest``, and the proxy that it takes.
+  /// Returns this configuration with the request's own time-outs, none longer than ``Duration/longest``, and the request's
+  /// proxy.
   func overridden(by request: ExchangeRequest) -> Self {
     var limits = self
     if let time = request.connectTimeout { limits.connectTimeout = time }
     if let time = request.stallTimeout { (limits.responseTimeout, limits.stallTime) = (time, time) }
-    // libcurl takes 0 for its own limit, and nothing below.
+    // For libcurl, 0 means its own default, and it accepts no negative value.
     limits.connectTimeout = max(.milliseconds(1), limits.connectTimeout.clamped)
     limits.responseTimeout = limits.responseTimeout.clamped
     limits.stallTime = limits.stallTime.clamped

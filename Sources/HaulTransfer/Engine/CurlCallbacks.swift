@@ -1,10 +1,10 @@
 internal import Glibc
 internal import HaulCLibcurl
 
-// What libcurl calls, always on the engine thread, inside curl_multi_perform or curl_easy_pause. The last
+// The callbacks of libcurl. It calls them always on the engine thread, inside curl_multi_perform or curl_easy_pause. The last
 // or first argument is the running exchange, which the engine keeps alive while its handle is joined.
 
-/// CURLOPT_HEADERFUNCTION: one whole header line. Any other number than the line's length ends the exchange.
+/// CURLOPT_HEADERFUNCTION: receives one whole header line. Any return value other than the line's length ends the exchange.
 let receiveHeader:
   @convention(c) (
     UnsafeMutablePointer<CChar>?, Int, Int, UnsafeMutableRawPointer?
@@ -13,7 +13,7 @@ let receiveHeader:
     return unsafe exchange(context).receiveHeader(line) ? size * count : 0
   }
 
-/// CURLOPT_WRITEFUNCTION: at most 16 KiB (`CURL_MAX_WRITE_SIZE`) of the body.
+/// CURLOPT_WRITEFUNCTION: receives at most 16 KiB (`CURL_MAX_WRITE_SIZE`) of the body.
 let receiveBody:
   @convention(c) (
     UnsafeMutablePointer<CChar>?, Int, Int, UnsafeMutableRawPointer?
@@ -21,14 +21,14 @@ let receiveBody:
     let piece = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
     switch unsafe exchange(context).receiveBody(piece) {
     case .taken: return size * count
-    // libcurl keeps the piece and shows it again after curl_easy_pause.
+    // libcurl keeps the piece and passes it again after curl_easy_pause.
     case .pause: return Int(CURL_WRITEFUNC_PAUSE)
-    // Any other number than the piece's length ends the exchange; a piece is never empty.
+    // Any return value other than the piece's length ends the exchange; a piece is never empty.
     case .end: return 0
     }
   }
 
-/// CURLOPT_OPENSOCKETFUNCTION: the address policy sees every address, after DNS and before connecting.
+/// CURLOPT_OPENSOCKETFUNCTION: checks every address against the address policy, after DNS and before connecting.
 let openSocket:
   @convention(c) (
     UnsafeMutableRawPointer?, curlsocktype, UnsafeMutablePointer<curl_sockaddr>?
@@ -49,7 +49,8 @@ let openSocket:
     return descriptor
   }
 
-/// CURLOPT_CLOSESOCKETFUNCTION: of the connection, whose exchange may be over. The first argument is the engine's watch.
+/// CURLOPT_CLOSESOCKETFUNCTION: closes a connection's socket. Its exchange may be over, so the first argument is the engine's
+/// watchdog.
 let closeSocket: @convention(c) (UnsafeMutableRawPointer?, curl_socket_t) -> Int32 = {
   context, descriptor in
   guard let context = unsafe context else {
@@ -59,7 +60,8 @@ let closeSocket: @convention(c) (UnsafeMutableRawPointer?, curl_socket_t) -> Int
   return 0
 }
 
-/// CURLOPT_PREREQFUNCTION: a connection is ready, perhaps one that an exchange with a wider policy opened.
+/// CURLOPT_PREREQFUNCTION: checks a connection before the request goes out. An exchange with a wider policy may have opened
+/// it.
 let beforeRequest:
   @convention(c) (
     UnsafeMutableRawPointer?, UnsafeMutablePointer<CChar>?, UnsafeMutablePointer<CChar>?, Int32,

@@ -1,18 +1,18 @@
 internal import HaulCLibcurl
 
-/// How libcurl says an exchange ended.
+/// The result that libcurl reports for an exchange.
 struct CurlEnd {
-  /// How far the exchange had come.
+  /// How far the exchange got.
   enum Progress {
     case resolving
-    /// An address was tried; TLS belongs here.
+    /// At least one address was tried. TLS handshakes belong here.
     case connecting
-    /// The request went out, or could have.
+    /// The request went out, or could have gone out.
     case connected
   }
 
   let code: CURLcode
-  /// libcurl's own words; they name the host, never the whole URL.
+  /// The error message of libcurl. It names the host, never the whole URL.
   let sentence: String
 
   init(_ code: CURLcode, detail: String) {
@@ -20,7 +20,7 @@ struct CurlEnd {
     sentence = detail.isEmpty ? unsafe String(cString: curl_easy_strerror(code)) : detail
   }
 
-  /// What to tell a person: of TLS, libcurl says what its library says.
+  /// Returns the message for a person. For TLS failures it contains the words of libcurl's TLS library.
   func message(_ errorClass: TransferError.Class) -> String {
     if code == CURLE_OUT_OF_MEMORY, errorClass == .protocol {
       return "the response has a head that is longer than haul reads"
@@ -39,14 +39,14 @@ struct CurlEnd {
 
   var isOK: Bool { code == CURLE_OK }
 
-  /// Whether it could not read a Content-Length.
+  /// Whether libcurl could not read a Content-Length.
   var refusesLength: Bool {
     code == CURLE_WEIRD_SERVER_REPLY && sentence.hasPrefix("Invalid Content-Length")
   }
 
   var isTimeout: Bool { code == CURLE_OPERATION_TIMEDOUT }
 
-  /// The class of a failure without a head.
+  /// Returns the error class of an exchange that failed before a response head arrived.
   func errorClass(_ progress: Progress) -> TransferError.Class {
     switch code {
     case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
@@ -55,7 +55,7 @@ struct CurlEnd {
       return .connect
     case CURLE_OPERATION_TIMEDOUT:
       return progress == .resolving ? .dns : progress == .connecting ? .connect : .timeout
-    // Only a client's own.
+    // A problem with the client's own certificate.
     case CURLE_SSL_CERTPROBLEM: return .credential
     case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION,
       CURLE_SSL_CIPHER, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CRL_BADFILE, CURLE_SSL_ISSUER_ERROR,
@@ -65,17 +65,17 @@ struct CurlEnd {
     case CURLE_URL_MALFORMAT, CURLE_LOGIN_DENIED:
       return .blockedURL
     case CURLE_UNSUPPORTED_PROTOCOL:
-      // libcurl: a scheme that is not allowed, or an answer that is not HTTP/1 or 2.
+      // libcurl reports this for a scheme that is not allowed, or for an answer that is not HTTP/1 or HTTP/2.
       return progress == .connected ? .protocol : .blockedURL
     case CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING, CURLE_OK:
       return .protocol
-    // libcurl: a head whose first field starts with a blank.
+    // libcurl reports this for a head whose first field starts with a blank.
     case CURLE_BAD_FUNCTION_ARGUMENT where progress == .connected: return .protocol
     case CURLE_OUT_OF_MEMORY where progress == .connected:
-      // libcurl: a header line of more than 100 KiB (`CURL_MAX_HTTP_HEADER`).
+      // libcurl reports this for a header line of more than 100 KiB (`CURL_MAX_HTTP_HEADER`).
       return .protocol
     default:
-      // Reset, closed without an answer, HTTP/2 errors: the connection broke.
+      // The connection broke: reset, closed without an answer, HTTP/2 errors.
       return .interrupted
     }
   }

@@ -1,56 +1,59 @@
 import HaulSystem
 
-/// Limits and rules, the same for all downloads of a downloader: ``Downloader/Configuration``.
+/// The limits and rules for all downloads of a downloader: ``Downloader/Configuration``.
 public struct DownloaderConfiguration: Sendable {
-  /// For DNS, TCP and TLS together. Default: 10 seconds.
+  /// The longest time for DNS, TCP and TLS together. Default: 10 seconds.
   public var connectTimeout = Duration.seconds(10)
-  /// From the request to the end of the head. Default: 60 seconds.
+  /// The longest time from the request to the end of the response head. Default: 60 seconds.
   public var responseTimeout = Duration.seconds(60)
-  /// The time over which a body must reach ``stallFloor`` bytes a second on average. Time in which a rate or a pause holds
-  /// the body back does not count. Default: 60 seconds.
+  /// The period in which a body must reach ``stallFloor`` bytes per second on average. Time in which a rate limit or a pause
+  /// stops the body does not count. Default: 60 seconds.
   public var stallTime = Duration.seconds(60)
-  /// Bytes a second. Every line is faster, and an origin that sends less cannot hold a place for ever. Default: 100.
+  /// The lowest accepted average rate of a body, in bytes per second. It keeps slow servers from using a slot forever.
+  /// Default: 100.
   public var stallFloor: Int64 = 100
-  /// Bytes that a body must receive in each ``stallTime``.
+  /// The number of bytes that a body must receive in each ``stallTime``.
   var stallQuota: Int64 { Int64(clamped: stallTime / .seconds(1) * Double(stallFloor)) }
-  /// The most idle connections kept for reuse. Default: 128.
+  /// The maximum number of idle connections kept for reuse. Default: 128.
   public var maxConnections = 128
-  /// The most buffers of 256 KiB in use at once, gathering or waiting for the disk. Default: 96.
+  /// The maximum number of buffers of 256 KiB in use at once, filling or waiting for the disk. Default: 96.
   public var maxBuffers = 96
-  /// The most bytes a second that are read of all bodies together; nil for no limit.
+  /// The most bytes per second that all bodies together may receive, or nil for no limit.
   public var rateLimit: RateLimit?
-  /// How long an answer of DNS is kept. Default: 60 seconds.
+  /// How long a DNS answer is cached. Default: 60 seconds.
   public var dnsCacheTime = Duration.seconds(60)
-  /// Sent as User-Agent.
+  /// The value of the User-Agent field.
   public var userAgent = "haul/0.1"
-  /// A file of certificates to trust instead of the system's (PEM). ``Downloader/init(_:monitor:)`` fails if it cannot be read.
+  /// A PEM file of certificates to trust instead of the system's. ``Downloader/init(_:monitor:)`` fails if the file cannot be
+  /// read.
   public var caFile: String?
-  /// The proxy for all connections, unless a download has its own; the environment is never read. With a proxy,
-  /// ``addressPolicy`` judges only addresses that URLs spell out, since the proxy resolves the names.
+  /// The proxy for all connections, unless a download has its own. Haul never reads proxies from the environment. With a
+  /// proxy, ``addressPolicy`` checks only IP addresses in URLs, since the proxy resolves the names.
   public var proxy: ProxyAddress?
-  /// Where servers' cookies are kept for later downloads; nil keeps them for one download only. Several downloaders may share
-  /// a jar.
+  /// The jar that keeps servers' cookies for later downloads. If it is nil, cookies are kept for one download only. Several
+  /// downloaders may share a jar.
   public var cookieJar: CookieJar?
-  /// The most downloads at once, those of queues and of ``Downloads`` included. What is started beyond it waits for its turn.
-  /// Default: 64, also if all are from one host: ``DownloadQueue/maxConcurrentPerHost`` limits that. Must be positive: ``Downloader/init(_:monitor:)`` stops the program otherwise.
+  /// The maximum number of concurrent downloads, including those of queues and of ``Downloads``. Further downloads wait for
+  /// their turn. Default: 64, even if all are from one host: ``DownloadQueue/maxConcurrentPerHost`` limits that. Must be
+  /// positive: ``Downloader/init(_:monitor:)`` stops the program otherwise.
   public var maxConcurrent = 64
-  /// Where ``proxy`` is nil: which requests go through which proxy.
+  /// The rules that choose a proxy for each request. They apply only if ``proxy`` is nil.
   package var proxyRules: ProxyRules?
-  /// Users and passwords by host, that of ``proxy`` among them.
+  /// The users and passwords by host, including that of ``proxy``.
   package var netrc: Netrc?
   /// Cookies by host.
   package var cookies: CookieFile?
-  /// Which addresses may be connected to, unless a request has its own. Default: public ones alone.
+  /// The addresses that may be connected to, unless a request has its own policy. Default: public addresses only.
   public var addressPolicy = AddressPolicy.publicOnly
-  /// Default: http and https. In lower case; ftp, ftps and sftp may be added; sftp needs ``DownloadOptions/login``. A redirect
-  /// leads to http and https alone.
+  /// The allowed URL schemes, in lower case. Default: http and https. You can add ftp, ftps and sftp; sftp needs
+  /// ``DownloadOptions/login``. A redirect may lead only to http and https.
   public var allowedSchemes: Set<String> = ["http", "https"]
-  /// The keys of the hosts that sftp may be spoken with, as OpenSSH's `known_hosts`; any other key is refused.
+  /// The file of accepted SFTP host keys, in the format of OpenSSH's `known_hosts`. Haul refuses any other key.
   /// ``Downloader/init(_:monitor:)`` fails if the file cannot be read.
   public var knownHosts: String?
-  /// Names answered without DNS, each `host:port:address` (libcurl: CURLOPT_RESOLVE).
+  /// The host names to resolve without DNS, each as `host:port:address` (libcurl: CURLOPT_RESOLVE).
   public var resolve: [String] = []
 
-  /// The defaults.
+  /// Creates a configuration with the defaults.
   public init() {}
 }

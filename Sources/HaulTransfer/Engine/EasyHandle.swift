@@ -1,24 +1,24 @@
 internal import HaulCLibcurl
 import HaulSystem
 
-/// A `CURL` handle, set up once for an engine and used for one exchange after another where libcurl allows that.
+/// A `CURL` handle. It is set up once for an engine, and serves one exchange after another where libcurl allows that.
 ///
-/// Reuse keeps libcurl's memory, which is costly to allocate, but no state of an exchange: URL, fields and context are
-/// set again each time.
+/// Reuse keeps libcurl's memory, which is costly to allocate, but no state of an exchange: URL, fields and context are set
+/// again each time.
 @safe final class EasyHandle {
   let raw: UnsafeMutableRawPointer
   /// The engine's watchdog; see ``EngineWatchdog``.
   let watch: EngineWatchdog
-  /// Filled by libcurl with a sentence about the last failure.
+  /// The buffer in which libcurl writes a sentence about the last failure.
   private let sentence: UnsafeMutablePointer<CChar>
   private var fields: UnsafeMutablePointer<curl_slist>?
   private var resolve: UnsafeMutablePointer<curl_slist>?
 
-  /// Whether a handle may serve a second exchange. Before 8.1.1 libcurl kept a pointer to a field of the last response that it
-  /// had freed, and used it when the next head began with a folded line (curl issue 11101).
+  /// Whether a handle may serve a second exchange. Before 8.1.1 libcurl kept a pointer to a freed field of the last response,
+  /// and used it when the next head began with a folded line (curl issue 11101).
   static let isReusable = unsafe haul_version_info().pointee.version_num >= 0x08_01_01
 
-  /// - Throws: `.io` when this libcurl refuses an option that safety depends on.
+  /// - Throws: `.io` if this libcurl refuses an option that safety depends on.
   init(_ configuration: Engine.Configuration, _ watch: EngineWatchdog) throws(TransferError) {
     guard let raw = unsafe curl_easy_init() else {
       throw TransferError(.io, "libcurl gives no handle")
@@ -37,11 +37,11 @@ import HaulSystem
     unsafe sentence.deallocate()
   }
 
-  /// What libcurl says about the last failure; empty if it says nothing.
+  /// libcurl's sentence about the last failure; empty if there is none.
   var errorSentence: String { unsafe String(cString: sentence) }
 
-  /// Sets what differs from one exchange to the next. `file` is nil in HTTP, `limits` are the exchange's, `isFresh` asks for
-  /// a new connection; `context` is handed to every callback.
+  /// Sets the options that differ between exchanges. `file` is nil for HTTP, `limits` are those of the exchange, `isFresh`
+  /// asks for a new connection. Every callback gets `context`.
   ///
   /// - Throws: `.protocol` for a request field that would break the request's head.
   func prepare(
@@ -50,7 +50,7 @@ import HaulSystem
   ) throws(TransferError) {
     unsafe curl_slist_free_all(fields)
     unsafe fields = nil
-    // libcurl makes one field of it and the cookies that it has.
+    // libcurl joins this value and the cookies that it has into one field.
     let cookies = request.fields.filter { $0.isNamed("cookie") }.map(\.value)
     for field in request.fields where !field.isNamed("cookie") { try append(field) }
     try prepare(body: request)
@@ -71,7 +71,7 @@ import HaulSystem
       haul_easy_set_string(raw, CURLOPT_SSLKEY, request.certificate?.keyPath), CURLOPT_SSLKEY)
     let cookie = cookies.isEmpty ? nil : cookies.joined(separator: "; ")
     try unsafe check(haul_easy_set_string(raw, CURLOPT_COOKIE, cookie), CURLOPT_COOKIE)
-    // Those of an earlier exchange are another job's.
+    // Cookies of an earlier exchange belong to another job.
     for cookie in ["ALL"] + request.cookies {
       try unsafe check(haul_easy_set_string(raw, CURLOPT_COOKIELIST, cookie), CURLOPT_COOKIELIST)
     }
@@ -85,13 +85,13 @@ import HaulSystem
     }
   }
 
-  /// Sets the method and the body. None of the fields that libcurl would add to a POST is sent.
+  /// Sets the method and the body, and suppresses the fields that libcurl would add to a POST.
   private func prepare(body request: ExchangeRequest) throws(TransferError) {
-    // Here libcurl's own PUT, which reads from a callback, is a POST by another name.
+    // A PUT is sent as a POST with another method, since libcurl's own PUT reads its body from a callback.
     let name = request.method == .put ? request.method.rawValue : nil
     try unsafe check(haul_easy_set_string(raw, CURLOPT_CUSTOMREQUEST, name), CURLOPT_CUSTOMREQUEST)
     guard let body = request.body else {
-      // It takes back an earlier CURLOPT_NOBODY, as CURLOPT_POST does.
+      // This also clears CURLOPT_NOBODY of an earlier exchange, as CURLOPT_POST does.
       try unsafe check(haul_easy_set_long(raw, CURLOPT_HTTPGET, 1), CURLOPT_HTTPGET)
       guard request.method == .head else { return }
       return try unsafe check(haul_easy_set_long(raw, CURLOPT_NOBODY, 1), CURLOPT_NOBODY)
@@ -104,7 +104,7 @@ import HaulSystem
     try unsafe check(
       haul_easy_set_offset(raw, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(body.count)),
       CURLOPT_POSTFIELDSIZE_LARGE)
-    // libcurl copies as many bytes as were announced.
+    // libcurl copies CURLOPT_POSTFIELDSIZE_LARGE bytes.
     let code = unsafe body.withUnsafeBytes { bytes in
       unsafe haul_easy_set_pointer(
         raw, CURLOPT_COPYPOSTFIELDS, UnsafeMutableRawPointer(mutating: bytes.baseAddress))
@@ -125,8 +125,8 @@ import HaulSystem
     }
   }
 
-  /// Log-in and first byte, which HTTP has in its fields: there they are taken back, lest libcurl make one of an earlier log-in. A
-  /// password is only sent over TLS or SSH, and never to an agent.
+  /// Sets the login and the first byte for FTP and SFTP. HTTP sends both in its fields, so they are cleared there; otherwise
+  /// libcurl would send an earlier login. A password is only sent over TLS or SSH. The SSH agent is not used.
   private func prepare(
     _ file: FileRequest?, _ request: ExchangeRequest, stallTime: Duration
   ) throws(TransferError) {
@@ -145,7 +145,8 @@ import HaulSystem
       (CURLOPT_USE_SSL, Int((needsTLS ? CURLUSESSL_ALL : CURLUSESSL_NONE).rawValue)),
       (CURLOPT_SSH_AUTH_TYPES, Int(authentication)),
       (CURLOPT_HTTPAUTH, Int(request.digest == nil ? HAUL_AUTH_BASIC : HAUL_AUTH_DIGEST)),
-      // For the end of an SFTP file libcurl 7.88 waits itself, and without these for ever (`ssh_block_statemach`). Not while paused.
+      // libcurl 7.88 itself waits for the end of an SFTP file, and without these options it waits forever
+      // (`ssh_block_statemach`). They do not apply while paused.
       (CURLOPT_LOW_SPEED_LIMIT, file == nil ? 0 : 1),
       (
         CURLOPT_LOW_SPEED_TIME, file == nil ? 0 : min(max(1, stallTime.milliseconds / 1000), 65_535)
@@ -159,14 +160,14 @@ import HaulSystem
       CURLOPT_RESUME_FROM_LARGE)
   }
 
-  /// What ``prepare(_:context:)`` was given for this `CURL`.
+  /// Returns the `context` that `prepare` got for this `CURL`.
   static func context(of raw: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     var context: UnsafeMutableRawPointer?
     _ = unsafe haul_easy_get_pointer(raw, CURLINFO_PRIVATE, &context)
     return unsafe context
   }
 
-  /// The cookies that the handle has now, each a line of the Netscape format. (libcurl: CURLINFO_COOKIELIST)
+  /// The cookies that the handle has now, each as a line of the Netscape format. (libcurl: CURLINFO_COOKIELIST)
   var cookies: [String] {
     var list: UnsafeMutablePointer<curl_slist>?
     _ = unsafe haul_easy_get_list(raw, CURLINFO_COOKIELIST, &list)
@@ -180,8 +181,8 @@ import HaulSystem
     return lines
   }
 
-  /// Notes what libcurl has measured. Its times count from the start, and are 0 for what has not happened.
-  /// (libcurl: curl_easy_getinfo(3), TIMES)
+  /// Writes libcurl's measurements into `metrics`. libcurl's times count from the start, and 0 means that the event did not
+  /// happen. (libcurl: curl_easy_getinfo(3), TIMES)
   func measure(_ metrics: inout RequestMetrics) {
     func time(_ info: CURLINFO) -> Duration? {
       var microseconds: curl_off_t = 0
@@ -214,10 +215,10 @@ import HaulSystem
     Int(CURL_HTTP_VERSION_2_0): "HTTP/2",
   ]
 
-  /// Lets a paused exchange receive again; libcurl may call back before this returns.
+  /// Lets a paused exchange receive again. libcurl may call back before this returns.
   func unpause() {
-    // It fails when there is no connection yet, and then there is nothing to lift, or when the
-    // callback ended the exchange, which the exchange knows itself.
+    // This fails if there is no connection yet, and then there is no pause to end. It also fails if the callback ended the
+    // exchange, which the exchange knows itself.
     _ = unsafe curl_easy_pause(raw, CURLPAUSE_CONT)
   }
 
@@ -234,7 +235,7 @@ import HaulSystem
   }
 
   private func append(line: String) throws(TransferError) {
-    // A validator goes back byte for byte as it came.
+    // A validator must go back byte for byte as the server sent it.
     let bytes = HeaderText.bytes(line) + [0]
     let list = unsafe bytes.withUnsafeBytes { bytes in
       unsafe curl_slist_append(fields, bytes.assumingMemoryBound(to: CChar.self).baseAddress)
@@ -250,17 +251,17 @@ import HaulSystem
       // Signals and resolver threads must not reach into the process.
       (CURLOPT_NOSIGNAL, 1), (CURLOPT_QUICK_EXIT, 1),
       (CURLOPT_DNS_CACHE_TIMEOUT, configuration.dnsCacheTime.milliseconds / 1000),
-      // The body as sent, the URL as submitted, one hop.
+      // The body as sent, the URL as submitted, no redirects followed.
       (CURLOPT_HTTP_CONTENT_DECODING, 0), (CURLOPT_PATH_AS_IS, 1), (CURLOPT_FOLLOWLOCATION, 0),
       (CURLOPT_HTTP09_ALLOWED, 0), (CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS),
-      // Nothing from the environment, no credentials but the caller's.
+      // Nothing from the environment, and only the caller's credentials.
       (CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue)), (CURLOPT_DISALLOW_USERNAME_IN_URL, 1),
       (CURLOPT_SSL_VERIFYPEER, 1), (CURLOPT_SSL_VERIFYHOST, 2),
-      // Whatever OpenSSL is set to.
+      // At least TLS 1.2, whatever OpenSSL's settings are.
       (CURLOPT_SSLVERSION, haul_tls_1_2), (CURLOPT_PROXY_SSLVERSION, haul_tls_1_2),
-      // What is for the origin is not for the proxy, nor the other way round.
+      // The proxy does not get the origin's fields, and the origin does not get the proxy's.
       (CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE)), (CURLOPT_SUPPRESS_CONNECT_HEADERS, 1),
-      // Of a file its time; its bytes from the address that the control connection has.
+      // Ask for a file's time. Fetch its bytes from the address of the control connection.
       (CURLOPT_FILETIME, 1), (CURLOPT_FTP_SKIP_PASV_IP, 1),
       (CURLOPT_SERVER_RESPONSE_TIMEOUT, configuration.responseTimeout.milliseconds / 1000),
       (CURLOPT_TCP_KEEPALIVE, 1), (CURLOPT_BUFFERSIZE, 128 * 1024), (CURLOPT_NOPROGRESS, 1),
@@ -268,7 +269,7 @@ import HaulSystem
     for (option, value) in numbers {
       try unsafe check(haul_easy_set_long(raw, option, value), option)
     }
-    // An empty proxy, and an empty list of exceptions: else libcurl asks the environment.
+    // An empty proxy and an empty list of exceptions. Otherwise libcurl reads them from the environment.
     var strings: [(CURLoption, String?)] = [
       (CURLOPT_PROTOCOLS_STR, configuration.allowedSchemes.sorted().joined(separator: ",")),
       (CURLOPT_PROXY, ""), (CURLOPT_NOPROXY, ""),
@@ -278,7 +279,7 @@ import HaulSystem
       (CURLOPT_SSH_KNOWNHOSTS, configuration.knownHosts),
     ]
     if let caFile = configuration.caFile {
-      // The directory of the system's certificates would count besides.
+      // Otherwise libcurl would also trust the directory of the system's certificates.
       strings += [
         (CURLOPT_CAINFO, caFile), (CURLOPT_CAPATH, nil), (CURLOPT_PROXY_CAINFO, caFile),
         (CURLOPT_PROXY_CAPATH, nil),
@@ -298,7 +299,7 @@ import HaulSystem
       haul_easy_set_receive(raw, CURLOPT_WRITEFUNCTION, receiveBody), CURLOPT_WRITEFUNCTION)
     try unsafe check(haul_easy_set_open_socket(raw, openSocket), CURLOPT_OPENSOCKETFUNCTION)
     try unsafe check(haul_easy_set_close_socket(raw, closeSocket), CURLOPT_CLOSESOCKETFUNCTION)
-    // A connection outlives the handle that made it, and not the engine.
+    // A connection may outlive the handle that opened it, but not the engine.
     try unsafe check(
       haul_easy_set_pointer(
         raw, CURLOPT_CLOSESOCKETDATA, Unmanaged.passUnretained(watch).toOpaque()),
@@ -310,7 +311,7 @@ import HaulSystem
       haul_easy_set_pointer(raw, CURLOPT_ERRORBUFFER, sentence), CURLOPT_ERRORBUFFER)
   }
 
-  /// libcurl does not copy the list: it lives as long as the handle.
+  /// Sets the names to resolve without DNS. libcurl does not copy the list, so the list lives as long as the handle.
   private func setResolve(_ entries: [String]) throws(TransferError) {
     for entry in entries { unsafe resolve = unsafe curl_slist_append(resolve, entry) }
     try unsafe check(haul_easy_set_list(raw, CURLOPT_RESOLVE, resolve), CURLOPT_RESOLVE)
@@ -325,7 +326,7 @@ import HaulSystem
 }
 
 extension Duration {
-  /// Whole milliseconds, rounded down; as many as libcurl takes.
+  /// The duration in whole milliseconds, rounded down and limited to 0...`Int32.max`, the range of libcurl.
   var milliseconds: Int {
     let limit = Duration.milliseconds(Int32.max)
     let (seconds, attoseconds) = min(max(self, .zero), limit).components

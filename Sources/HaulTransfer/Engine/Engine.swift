@@ -1,10 +1,10 @@
 import HaulSystem
 
-/// Fetches over HTTP: one thread, one `curl_multi`. Where FTP or SFTP is allowed, these have another thread: at the end of a transfer
-/// libcurl 7.88 waits there for the server's word, and would hold up all others.
+/// Fetches over HTTP with one thread and one `curl_multi`. If FTP or SFTP is allowed, they have another thread: at the end of
+/// their transfers libcurl 7.88 blocks until the server answers, which would delay all other exchanges.
 ///
-/// Each exchange has a connection of its own, also with HTTP/2: with libcurl 7.88 a paused stream holds up
-/// all others of its connection. Connections and handles are kept and reused between exchanges.
+/// Each exchange has a connection of its own, also with HTTP/2: in libcurl 7.88 a paused stream blocks all others of its
+/// connection. Connections and handles are kept and reused between exchanges.
 package final class Engine: Sendable {
   package typealias Configuration = DownloaderConfiguration
 
@@ -13,9 +13,9 @@ package final class Engine: Sendable {
   private let fileMailbox: EngineMailbox?
   let configuration: Configuration
 
-  /// Starts the thread.
+  /// Starts the threads.
   ///
-  /// - Throws: `.io` when libcurl or the system cannot provide what an engine needs.
+  /// - Throws: `.io` if libcurl or the system cannot provide what an engine needs.
   package init(_ configuration: Configuration = Configuration()) throws(TransferError) {
     self.configuration = configuration
     mailbox = try EngineThread.start(configuration)
@@ -33,10 +33,10 @@ package final class Engine: Sendable {
     fileMailbox?.post(.shutdown)
   }
 
-  /// Runs one request; redirects are not followed.
+  /// Runs one request without following redirects.
   ///
-  /// Returns when the exchange is over and every accepted body byte has been handed to the sink. Cancelling
-  /// the task cancels the exchange. Nothing is thrown: see ``ExchangeResult/outcome``.
+  /// Returns when the exchange is over and the sink has got every accepted body byte. Cancelling the task cancels the
+  /// exchange. This function does not throw: see ``ExchangeResult/outcome``.
   package func perform(
     _ request: ExchangeRequest, sink: any BodySink, handle: ExchangeHandle = ExchangeHandle()
   ) async -> ExchangeResult {
@@ -52,8 +52,8 @@ package final class Engine: Sendable {
     }
   }
 
-  /// Ends all exchanges as `.cancelled`, closes all connections and returns when the thread has let go of
-  /// everything. A second call is no error.
+  /// Ends all exchanges as `.cancelled`, closes all connections, and returns when the threads have released everything. A
+  /// second call is no error.
   package func shutdown() async {
     await withCheckedContinuation { mailbox.shutdown($0) }
     if let fileMailbox { await withCheckedContinuation { fileMailbox.shutdown($0) } }

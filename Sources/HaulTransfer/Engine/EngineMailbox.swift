@@ -1,14 +1,14 @@
 internal import HaulCLibcurl
 import Synchronization
 
-/// What was asked of the engine: one request and whom to tell.
+/// A request to the engine, with the continuation to resume at its end.
 struct PendingExchange: Sendable {
   var request: ExchangeRequest
   let sink: any BodySink
   let handle: ExchangeHandle
   let continuation: CheckedContinuation<ExchangeResult, Never>
 
-  /// Ends it before it began.
+  /// Ends the exchange before it started.
   func refuse(_ outcome: ExchangeOutcome) {
     continuation.resume(
       returning: ExchangeResult(
@@ -17,45 +17,46 @@ struct PendingExchange: Sendable {
   }
 }
 
-/// How other threads speak to the engine thread.
+/// The messages from other threads to the engine thread.
 final class EngineMailbox: Sendable {
   enum Message: Sendable {
     case start(PendingExchange)
-    /// The handle's wishes have changed.
+    /// The owner or the sink changed the handle's wishes.
     case attend(ExchangeHandle)
     case buffersFreed
     case shutdown
   }
 
-  /// `@unchecked Sendable` holds because the only call with `multi` is curl_multi_wakeup(3), which any thread may
-  /// make.
+  /// `@unchecked Sendable` holds because the only call with `multi` is curl_multi_wakeup(3), which any thread may make.
   @safe private struct State: @unchecked Sendable {
     var messages: [Message] = []
-    /// nil once the thread has let go of it.
+    /// The `CURLM` of the engine, or nil after ``close()``.
     var multi: UnsafeMutableRawPointer?
     var waiting: [CheckedContinuation<Void, Never>] = []
   }
 
   private let state: Mutex<State>
 
-  /// - Parameter multi: the `CURLM` to wake; used until ``close()``.
+  /// - Parameter multi: the `CURLM` to wake. It must be valid until ``close()``.
   init(_ multi: UnsafeMutableRawPointer) {
     state = Mutex(unsafe State(multi: multi))
   }
 
+  /// Adds a message and wakes the engine thread.
+  ///
   /// - Returns: false if the engine has ended; the message is dropped.
   @discardableResult
   func post(_ message: Message) -> Bool {
     state.withLock { state in
       guard let multi = unsafe state.multi else { return false }
       state.messages.append(message)
-      // Under the lock, so that close() cannot come between. One wake-up serves all that follow.
+      // Under the lock, so that close() cannot run in between. One wake-up is enough for all messages that follow.
       if state.messages.count == 1 { unsafe curl_multi_wakeup(multi) }
       return true
     }
   }
 
-  /// Asks for the end and resumes `continuation` when it is reached.
+  /// Asks the engine to end, and resumes `continuation` when it has ended.
   func shutdown(_ continuation: CheckedContinuation<Void, Never>) {
     let hasEnded = state.withLock { state in
       guard unsafe state.multi != nil || !state.waiting.isEmpty else { return true }
@@ -65,7 +66,7 @@ final class EngineMailbox: Sendable {
     if hasEnded { continuation.resume() } else { post(.shutdown) }
   }
 
-  /// For the engine thread: everything posted since the last call, oldest first.
+  /// Returns all messages posted since the last call, oldest first. Only the engine thread calls this.
   func takeAll() -> [Message] {
     state.withLock { state in
       defer { state.messages = [] }
@@ -73,9 +74,9 @@ final class EngineMailbox: Sendable {
     }
   }
 
-  /// The engine thread's: from now on nothing is posted and the multi handle not touched.
+  /// Refuses further messages and stops using the multi handle. Only the engine thread calls this.
   ///
-  /// - Returns: what was posted and not taken.
+  /// - Returns: the messages that were not taken.
   func close() -> [Message] {
     state.withLock { state in
       unsafe state.multi = nil
@@ -84,7 +85,7 @@ final class EngineMailbox: Sendable {
     }
   }
 
-  /// The engine thread's last act.
+  /// Resumes those who wait for the engine's end. The engine thread calls this last.
   func ended() {
     let waiting = state.withLock { state in
       defer { state.waiting = [] }

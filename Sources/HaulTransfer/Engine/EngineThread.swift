@@ -2,7 +2,7 @@ internal import Glibc
 internal import HaulCLibcurl
 import HaulSystem
 
-/// The engine's loop and the state that only its thread may touch.
+/// The engine's loop, and the state that only its thread may touch.
 @safe final class EngineThread {
   private let multi: UnsafeMutableRawPointer
   private let mailbox: EngineMailbox
@@ -10,7 +10,7 @@ import HaulSystem
   private let buffers: BufferGate
   private let gate: RateGate
   private let sockets = OpenSockets()
-  /// libcurl closes sockets by it until the multi handle is gone.
+  /// The watchdog. libcurl closes sockets through it until the multi handle is gone.
   private let watch: EngineWatchdog
   private var running: [ObjectIdentifier: RunningExchange] = [:]
   private var idle: [EasyHandle]
@@ -18,7 +18,7 @@ import HaulSystem
   private var nextTick = ContinuousClock.now
 
   private static let tickInterval = Duration.milliseconds(250)
-  /// curl_global_init(3), once a process.
+  /// Whether curl_global_init(3) succeeded. It runs once per process.
   private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
   private init(
@@ -37,7 +37,7 @@ import HaulSystem
     buffers = BufferGate(pool)
   }
 
-  /// Makes the multi handle and starts the thread that owns it from then on.
+  /// Creates the multi handle, and starts the thread that owns it from then on.
   ///
   /// - Throws: `.io`
   static func start(_ configuration: Engine.Configuration) throws(TransferError) -> EngineMailbox {
@@ -45,7 +45,7 @@ import HaulSystem
       throw TransferError(.io, "libcurl cannot be started")
     }
     do throws(TransferError) {
-      // A handle made here shows at once whether libcurl knows all options.
+      // Creating a handle here shows at once whether libcurl knows all options.
       let watch = EngineWatchdog(limit: configuration.stallTime.clamped * 2)
       let first = try EasyHandle(configuration, watch)
       let mailbox = unsafe EngineMailbox(multi)
@@ -60,7 +60,7 @@ import HaulSystem
   }
 
   private func detach() throws(TransferError) {
-    // Nobody else has this object: from here on it is the new thread's alone.
+    // Only the new thread has this object from here on.
     nonisolated(unsafe) let engine = self
     guard DetachedThread.start({ unsafe engine.run() }) else {
       throw TransferError(.io, "no thread for the engine")
@@ -72,7 +72,7 @@ import HaulSystem
     while !isEnding {
       watch.begin(now: .now)
       for message in mailbox.takeAll() { obey(message) }
-      // Before libcurl has its turn: what is cancelled before its start sends nothing.
+      // Before libcurl runs: an exchange that is cancelled before its start sends nothing.
       sweep()
       var stillRunning: Int32 = 0
       unsafe curl_multi_perform(multi, &stillRunning)
@@ -115,7 +115,7 @@ import HaulSystem
     }
   }
 
-  // The box that libcurl's callbacks get is retained in join and released in leave.
+  // libcurl's callbacks get a box, which join retains and leave releases.
 
   private func join(_ exchange: RunningExchange) throws(TransferError) {
     let handle = exchange.order.handle
@@ -143,9 +143,9 @@ import HaulSystem
     gate.forget(exchange)
     buffers.forget(exchange)
     running[ObjectIdentifier(handle)] = nil
-    // Closes the connection when the exchange was not through.
+    // This closes the connection if the exchange was not complete.
     unsafe curl_multi_remove_handle(multi, exchange.easy.raw)
-    // libcurl keeps a Digest challenge in the handle and would answer another server with it.
+    // libcurl keeps a Digest challenge in the handle and would use it for another server.
     let isClean = !exchange.hasMetDigest && EasyHandle.isReusable
     if isClean, idle.count < configuration.maxConnections { idle.append(exchange.easy) }
     unsafe Unmanaged.passUnretained(exchange).release()
@@ -156,7 +156,7 @@ import HaulSystem
     exchange.order.continuation.resume(returning: exchange.finish(finished))
   }
 
-  /// Exchanges that libcurl is through with.
+  /// Ends the exchanges that libcurl has finished, or starts them again where that helps.
   private func settle() {
     var left: Int32 = 0
     while let message = unsafe curl_multi_info_read(multi, &left) {
@@ -188,13 +188,13 @@ import HaulSystem
     for exchange in running.values { exchange.tick(now: now) }
   }
 
-  /// Exchanges that end for a reason of ours while libcurl would go on.
+  /// Ends the exchanges that Haul itself has decided to end while libcurl would continue.
   private func sweep() {
     for exchange in running.values where exchange.ending != nil { finish(exchange, nil) }
   }
 
   private func wait() {
-    // With nothing to watch only a message can bring something to do, and that wakes.
+    // Without running exchanges only a message can give work, and a message wakes the poll.
     var limit: Duration = running.isEmpty ? .seconds(60) : Self.tickInterval
     if let rate = gate.wait(now: .now) { limit = min(limit, rate + .milliseconds(1)) }
     watch.end()

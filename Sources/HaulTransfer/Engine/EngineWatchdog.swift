@@ -1,18 +1,20 @@
 internal import Glibc
 import Synchronization
 
-/// Frees an engine thread that does not come back from libcurl, by breaking its connections.
+/// Frees an engine thread that does not return from libcurl, by breaking its connections.
 ///
-/// libssh2 1.10 can read for ever without a callback if sshd loses the process that sends a file and keeps the connection: the end of the
-/// channel inside a packet counts as nothing to read yet. Only the end of the connection ends that. Clock: `ContinuousClock`.
+/// libssh2 1.10 can read forever without a callback if sshd loses the process that sends a file and keeps the connection: if
+/// the channel ends inside a packet, libssh2 only sees that there is nothing to read yet. Only the end of the connection stops
+/// this. Clock: `ContinuousClock`.
 final class EngineWatchdog: Sendable {
   private struct State {
     var sockets: Set<Int32> = []
-    /// When the thread began its turn; nil while it waits for something to do.
+    /// The time at which the thread began its turn, or nil while it waits for work.
     var since: ContinuousClock.Instant?
   }
 
-  /// The longest a turn may take. libcurl itself waits for the end of an SFTP file, for as long as a source may be silent.
+  /// The longest time that a turn may take. libcurl itself waits for the end of an SFTP file as long as a source may be
+  /// silent.
   let limit: Duration
   private let state = Mutex(State())
 
@@ -20,16 +22,16 @@ final class EngineWatchdog: Sendable {
     self.limit = limit
   }
 
-  /// The thread begins a turn.
+  /// Notes that the thread begins a turn.
   func begin(now: ContinuousClock.Instant) { state.withLock { $0.since = now } }
 
-  /// The thread waits.
+  /// Notes that the thread waits for work.
   func end() { state.withLock { $0.since = nil } }
 
-  /// libcurl got `socket`.
+  /// Notes that libcurl opened `socket`.
   func opened(_ socket: Int32) { state.withLock { _ = $0.sockets.insert(socket) } }
 
-  /// Closes `socket`. Under the lock, because otherwise its number could belong to another file before it is broken.
+  /// Closes `socket`. It holds the lock, because otherwise another file could get the number before `look` breaks the socket.
   func close(_ socket: Int32) {
     state.withLock { state in
       state.sockets.remove(socket)
@@ -37,7 +39,7 @@ final class EngineWatchdog: Sendable {
     }
   }
 
-  /// Breaks every connection if the turn takes too long. To be called by another thread.
+  /// Breaks every connection if the turn takes too long. Another thread than the engine's must call this.
   func look(now: ContinuousClock.Instant) {
     state.withLock { state in
       guard let since = state.since, now - since >= limit else { return }
@@ -45,7 +47,7 @@ final class EngineWatchdog: Sendable {
     }
   }
 
-  /// Looks now and then until cancelled.
+  /// Calls `look` every half ``limit`` until the task is cancelled.
   func keepLooking() async {
     while (try? await Task.sleep(for: limit / 2)) != nil { look(now: .now) }
   }

@@ -8,43 +8,44 @@ package enum RequestMethod: String, Sendable {
 
 /// One HTTP request, or one file by FTP or SFTP. Redirects are not followed.
 package struct ExchangeRequest: Sendable {
-  /// Absolute; ``WebURL/text`` makes sure that what was checked is what is fetched.
+  /// The absolute URL. Pass ``WebURL/text``, so that the checked URL is the one that is fetched.
   package var url: String
-  /// Request fields as decided by the caller: Range, If-Range, Accept-Encoding, Authorization. To FTP and SFTP they mean what
-  /// ``FileRequest`` makes of them.
+  /// The request fields that the caller chose: Range, If-Range, Accept-Encoding, Authorization. ``FileRequest`` says what they
+  /// mean for FTP and SFTP.
   package var fields: [ResponseHead.Field]
-  /// Overrides the engine's policy for this exchange; nil takes the engine's.
+  /// The address policy of this exchange, or nil for the engine's.
   package var addressPolicy: AddressPolicy?
-  /// The most bytes a second that are read of the body, besides what the engine allows; nil for no limit.
+  /// The most bytes per second that the body may receive, in addition to the engine's limit; nil for no limit.
   package var rateLimit: RateLimit?
-  /// The cookies that libcurl may send, each a line of the Netscape format; it chooses by host, path, scheme and expiry, and
-  /// adds to them what the server sets.
+  /// The cookies that libcurl may send, each as a line of the Netscape format. libcurl chooses by host, path, scheme and
+  /// expiry, and adds the cookies that the server sets.
   package var cookies: [String] = []
-  /// What proves who asks, where the server wants to know it in the TLS handshake.
+  /// The client certificate, for servers that ask for one in the TLS handshake.
   package var certificate: ClientCertificate?
   /// The user and password for HTTP Digest (RFC 7616); nil to send none. (libcurl: CURLAUTH_DIGEST)
   package var digest: Login?
-  /// The login for FTP and SFTP; nil is anonymous.
+  /// The login for FTP and SFTP, or nil for anonymous.
   package var login: Login?
-  /// Overrides the engine's ``DownloaderConfiguration/connectTimeout``.
+  /// The time-out that replaces the engine's ``DownloaderConfiguration/connectTimeout``; nil for the engine's.
   package var connectTimeout: Duration?
-  /// Overrides both the engine's ``DownloaderConfiguration/responseTimeout`` and its ``DownloaderConfiguration/stallTime``.
+  /// The time-out that replaces both the engine's ``DownloaderConfiguration/responseTimeout`` and its
+  /// ``DownloaderConfiguration/stallTime``; nil for the engine's.
   package var stallTimeout: Duration?
-  /// The method. To FTP and SFTP it means nothing.
+  /// The method. FTP and SFTP ignore it.
   package var method = RequestMethod.get
   /// The body of a POST or PUT; nil for the other methods.
   package var body: [UInt8]?
-  /// Overrides the engine's proxies.
+  /// The proxy that replaces the engine's proxies; nil for the engine's.
   package var proxy: ProxyAddress?
-  /// Whether it opens a connection of its own, and takes none that is there. (libcurl: CURLOPT_FRESH_CONNECT)
+  /// Whether the exchange opens a new connection instead of reusing one. (libcurl: CURLOPT_FRESH_CONNECT)
   package var isFresh = false
-  /// Whether the engine alone reads the response's length, which libcurl refuses where it is folded.
-  /// (libcurl: CURLOPT_IGNORE_CONTENT_LENGTH)
+  /// Whether only the engine reads the response's length, because libcurl refuses a folded Content-Length. (libcurl:
+  /// CURLOPT_IGNORE_CONTENT_LENGTH)
   var measuresItself = false
-  /// The share of the engine's buffers that its body uses. All exchanges that write to one disk have the same.
+  /// The key of the share of the engine's buffers that the body uses. All exchanges that write to one disk have the same key.
   package var share: ObjectIdentifier?
 
-  /// A request made of its parts.
+  /// Creates a request.
   package init(
     url: String, fields: [ResponseHead.Field] = [], addressPolicy: AddressPolicy? = nil,
     rateLimit: RateLimit? = nil
@@ -55,87 +56,87 @@ package struct ExchangeRequest: Sendable {
     self.rateLimit = rateLimit
   }
 
-  /// Reads the head of its response.
+  /// A new parser for the response's head.
   var headParser: HeadParser {
     HeadParser(
       isSecure: url.lowercased().hasPrefix("https:"), isForHead: method == .head,
       isMeasured: measuresItself)
   }
 
-  /// Whether another protocol than HTTP is spoken.
+  /// Whether the URL's scheme is one of FTP or SFTP.
   var isForFile: Bool {
     WebURL.fileSchemes.contains(url.prefix { $0 != ":" }.lowercased())
   }
 }
 
-/// What a sink says to a head.
+/// A sink's answer to a response head.
 package enum HeadVerdict: Sendable {
   case accept
-  /// The body is the sink's, and none of it comes before ``ExchangeHandle/resume()``.
+  /// The sink accepts the body, but gets none of it before ``ExchangeHandle/resume()``.
   case acceptLater
-  /// The body is none of the sink's. The engine reads what is short to its end, for the connection's sake, and closes the
-  /// connection otherwise.
+  /// The sink does not want the body. The engine reads a short body to its end, so that it can keep the connection. Otherwise
+  /// it closes the connection.
   case reject
 }
 
-/// What a sink says to a piece of body.
+/// A sink's answer to a piece of the body.
 package enum BodyVerdict: Sendable {
   case more
-  /// The sink is behind: nothing more until ``ExchangeHandle/resume()``.
+  /// The sink is behind. It gets no more bytes until ``ExchangeHandle/resume()``.
   case pause
   /// Ends the exchange at once.
   case stop
 }
 
-/// Where an exchange's answer goes. Called on the engine thread only, and must not block it.
+/// Receives the answer of an exchange. The engine calls it on the engine thread only, so it must not block.
 package protocol BodySink: AnyObject, Sendable {
-  /// The final head, once, before any body byte.
+  /// Receives the final head once, before any body byte.
   func head(_ head: ResponseHead) -> HeadVerdict
 
-  /// The next bytes of the body; the sink owns the buffer from here on.
+  /// Receives the next bytes of the body. The sink owns the buffer from here on.
   ///
-  /// While paused it is not called, except once at the end of the exchange with bytes that were gathered already. Then the
-  /// verdict counts only if it is `.stop`.
+  /// The engine does not call this while the sink is paused, with one exception: at the end of the exchange it passes the
+  /// bytes that it had already collected. Then only the verdict `.stop` has an effect.
   func body(_ buffer: GatherBuffer) -> BodyVerdict
 }
 
-/// How an exchange ended, and with what.
+/// The end of an exchange, with what was received.
 package struct ExchangeResult: Sendable {
-  /// The final head, if one came.
+  /// The final head, or nil if none came.
   package var head: ResponseHead?
   package var outcome: ExchangeOutcome
-  /// Body bytes handed to the sink.
+  /// The number of body bytes passed to the sink.
   package var bytes: Int64
-  /// The beginning of the body after a head that the sink rejected. Empty if none of it was read.
+  /// The beginning of a body whose head the sink rejected; empty if none of it was read.
   package var refusedBody: [UInt8] = []
-  /// The request's cookies and those that the server has set, without what has expired.
+  /// The request's cookies and those that the server has set, without expired ones.
   package var cookies: [String] = []
-  /// The address the connection went to; nil if there was none.
+  /// The address that the connection went to, or nil if there was no connection.
   package var primaryAddress: String?
-  /// The addresses that the policy refused, even if another one answered.
+  /// The addresses that the policy refused, even if another address answered.
   package var refusedAddresses: [String]
-  /// What it took; nil if it did not begin.
+  /// The measurements, or nil if the exchange did not begin.
   package var metrics: RequestMetrics?
 }
 
 /// How an exchange ended.
 package enum ExchangeOutcome: Sendable, Equatable {
-  /// The framing says so: Content-Length met, last chunk seen, or HTTP/2 END_STREAM.
+  /// The framing proves the end: Content-Length met, last chunk seen, or HTTP/2 END_STREAM.
   case complete
-  /// The peer closed the connection, and no length stated the end (RFC 9112 §6.3): this proves nothing.
+  /// The peer closed the connection and no length was given (RFC 9112 §6.3). This does not prove that the body is complete.
   case closed
-  /// The peer closed the connection as in `closed`, but TLS announced no end (RFC 8446 §6.1): anybody on the way may have cut it.
+  /// As `closed`, but over TLS without a close_notify (RFC 8446 §6.1): anybody on the way may have cut the connection.
   case cut
-  /// The body ended early or its framing broke. What came before is valid.
+  /// The body ended early or its framing broke. The bytes received before are valid.
   case truncated(String)
-  /// After the head, fewer bytes than the floor for too long. What came before is valid.
+  /// After the head, the body was slower than the minimum rate for too long. The bytes received before are valid.
   case stalled(String)
   /// ``BodySink/head(_:)`` said `.reject`.
   case rejected
   /// ``BodySink/body(_:)`` said `.stop`.
   case stopped
-  /// By ``ExchangeHandle/cancel()``, the task's cancellation or the engine's shutdown.
+  /// The exchange was cancelled: ``ExchangeHandle/cancel()``, the task's cancellation or the engine's shutdown.
   case cancelled
-  /// No usable head.
+  /// No usable head arrived.
   case failed(TransferError)
 }

@@ -1,15 +1,15 @@
 import Synchronization
 
-/// Controls one exchange from any thread, before and while it runs. Later calls change nothing.
+/// Controls one exchange from any thread, before and while it runs. Calls after its end change nothing.
 ///
-/// Two brakes are kept apart: the owner's (``pause()``, ``unpause()``) and the sink's (`.pause`,
-/// ``resume()``). Bytes flow when both are off.
+/// The owner's pause (``pause()``, ``unpause()``) and the sink's (`.pause`, ``resume()``) are separate. Bytes flow when
+/// neither is set.
 package final class ExchangeHandle: Sendable {
-  /// What was asked for since the engine looked last.
+  /// The requests to the engine for this exchange.
   struct Wishes: Sendable {
     var isCancelled = false
     var isPaused = false
-    /// The sink has room again; taken by the engine.
+    /// The sink has room again. The engine clears this when it reads it.
     var hasRoom = false
   }
 
@@ -20,21 +20,21 @@ package final class ExchangeHandle: Sendable {
 
   private let state = Mutex(State())
 
-  /// A handle for one call of ``Engine/perform(_:sink:handle:)``.
+  /// Creates a handle for one call of ``Engine/perform(_:sink:handle:)``.
   package init() {}
 
-  /// Stops reading; the connection stays open and no time-out runs.
+  /// Stops reading. The connection stays open and no time-out runs.
   ///
   /// At most 16 KiB that libcurl had already read may still reach the sink.
   package func pause() { wish { $0.isPaused = true } }
 
-  /// Takes back ``pause()``.
+  /// Ends the owner's ``pause()``.
   package func unpause() { wish { $0.isPaused = false } }
 
-  /// Takes back a sink's `.pause`.
+  /// Ends the sink's `.pause`.
   package func resume() { wish { $0.hasRoom = true } }
 
-  /// Ends the exchange as `.cancelled`, wherever it is.
+  /// Ends the exchange as `.cancelled`, at any stage.
   package func cancel() { wish { $0.isCancelled = true } }
 
   private func wish(_ change: (inout Wishes) -> Void) {
@@ -45,17 +45,17 @@ package final class ExchangeHandle: Sendable {
     notify?()
   }
 
-  /// The engine's: from now on `notify` is called after each wish, on the wisher's thread.
+  /// Sets the function that is called after each wish, on the caller's thread. Only the engine calls this.
   func attach(_ notify: @escaping @Sendable () -> Void) {
     state.withLock { $0.notify = notify }
   }
 
-  /// Called by the engine: later wishes have no effect, and the handle keeps nothing alive for them.
+  /// Removes that function: later wishes have no effect and keep nothing alive. Only the engine calls this.
   func detach() {
     state.withLock { $0.notify = nil }
   }
 
-  /// The engine's: what is wished for now. `hasRoom` is given out once.
+  /// Returns the current wishes and clears `hasRoom`. Only the engine calls this.
   func takeWishes() -> Wishes {
     state.withLock { state in
       defer { state.wishes.hasRoom = false }

@@ -1,7 +1,7 @@
 internal import HaulCLibcurl
 
 extension EasyHandle {
-  /// What is known of the file that is being sent (libcurl: CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, CURLINFO_FILETIME_T).
+  /// The known facts of the file being sent (libcurl: CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, CURLINFO_FILETIME_T).
   var fileFacts: FileRequest.Facts {
     func number(_ info: CURLINFO) -> Int64? {
       var value: curl_off_t = -1
@@ -23,7 +23,7 @@ extension EasyHandle {
 }
 
 extension CurlEnd {
-  /// What an end without a byte of body says of the file; nil where it says nothing.
+  /// The server's answer if no byte of the file came, or nil if the result does not tell.
   var refusal: FileRequest.Refusal? {
     switch code {
     case CURLE_BAD_DOWNLOAD_RESUME: .beyondEnd
@@ -32,12 +32,12 @@ extension CurlEnd {
     }
   }
 
-  /// The failure of an exchange in FTP or SFTP, where it has one of its own. `machine` is spelled as ``WebURL/hostKey``, `reply` is as
-  /// `EasyHandle.reply`.
+  /// Returns the failure of an FTP or SFTP exchange, or nil if libcurl's result has no special meaning there. `machine` is
+  /// spelled as ``WebURL/hostKey``, `reply` is as `EasyHandle.reply`.
   func fileFault(
     _ request: ExchangeRequest, of machine: String?, _ reply: Int, _ progress: Progress
   ) -> (errorClass: TransferError.Class, message: String, remedy: TransferError.Remedy?)? {
-    // Too busy, at log-in or later.
+    // The server is too busy, at login or later.
     if reply == 421 { return (.rateLimited, "the server asks to come back later (421)", nil) }
     let isSFTP = request.url.lowercased().hasPrefix("sftp:")
     switch code {
@@ -49,7 +49,7 @@ extension CurlEnd {
         )
         : (.credential, "the server refuses the log-in", nil)
     case CURLE_REMOTE_FILE_NOT_FOUND, CURLE_REMOTE_ACCESS_DENIED, CURLE_FTP_COULDNT_RETR_FILE:
-      // Transient negative (RFC 959 §4.2.1); and what the server first agreed to send.
+      // A transient negative reply (RFC 959 §4.2.1), or a reply with which the server first agreed to send.
       if (100..<500).contains(reply) {
         return (.interrupted, "the server did not send the file (\(reply))", nil)
       }
@@ -66,7 +66,7 @@ extension CurlEnd {
       )
     case CURLE_SSH where progress == .connecting:
       return (.tls, "no SSH connection comes about: \(sentence)", nil)
-    // What sshd opens and then reads nothing of, libcurl does not tell from a broken connection.
+    // libcurl reports the same error for a broken connection and for a directory, which sshd opens but cannot read.
     case CURLE_SSH where isSFTP:
       return (.interrupted, "the connection broke, or the URL names a directory", nil)
     case CURLE_USE_SSL_FAILED:

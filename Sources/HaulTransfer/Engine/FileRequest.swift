@@ -1,36 +1,36 @@
-/// A request for a file by FTP or SFTP, and the head that HTTP would have answered it with.
+/// A request for a file by FTP or SFTP, and the response head that HTTP would have had.
 ///
-/// With that head, the decision table judges these files like all others. The validator is an entity tag made of size and
-/// time: a download resumes if both are unchanged. A time within the last minute makes a weak tag, since two changes
-/// within a second look the same (RFC 9110 §8.8.2.2). Without size or time there is no tag.
+/// With that head, the decision table treats these files like HTTP ones. The validator is an entity tag made of size and time:
+/// a download resumes if both are unchanged. A time within the last minute makes a weak tag, since two changes within a second
+/// look the same (RFC 9110 §8.8.2.2). Without size or time there is no tag.
 struct FileRequest: Sendable, Equatable {
-  /// What the server says of the file.
+  /// The server's facts about the file.
   struct Facts: Sendable, Equatable {
-    /// Bytes from ``FileRequest/offset`` to the end; nil where the server does not tell, and
-    /// no more is believed than ``FileLength/limit``.
+    /// The number of bytes from ``FileRequest/offset`` to the end; nil if the server does not say. A number above
+    /// ``FileLength/limit`` is ignored.
     var length: Int64?
-    /// When it was last changed, in seconds since 1970; nil where the server does not tell.
+    /// The time of the last change, in seconds since 1970; nil if the server does not say.
     var modified: Int64?
   }
 
-  /// How the server answered where no byte of the file came.
+  /// The server's answer when it sent no byte of the file.
   enum Refusal: Sendable {
-    /// The file ends where the range begins, or before, at ``Facts/length``.
+    /// The file ends at or before the first byte of the range, namely at ``Facts/length``.
     case beyondEnd
-    /// The server does not send files from the middle.
+    /// The server cannot send a file from the middle.
     case noRanges
   }
 
-  /// The first byte asked for.
+  /// The first byte to fetch.
   let offset: Int64
-  /// The last byte asked for; nil for the file's last.
+  /// The last byte to fetch, or nil for the end of the file.
   let last: Int64?
   private let isRange: Bool
-  /// What If-None-Match holds.
+  /// The value of If-None-Match.
   private let known: String?
 
-  /// What the fields of a request ask for: Range, as ``TransferState`` writes it, and If-None-Match. If-Range is of no account, since
-  /// every answer has the validator, which is compared.
+  /// Reads a request from its fields: Range, as ``TransferState`` writes it, and If-None-Match. If-Range is ignored, since
+  /// every answer has the validator, and Haul compares that.
   init(_ fields: [ResponseHead.Field]) {
     let range = fields.first { $0.isNamed("Range") }?.value.split(separator: "=").last
     let bounds = range?.split(separator: "-", omittingEmptySubsequences: false).map { Int64($0) }
@@ -40,9 +40,9 @@ struct FileRequest: Sendable, Equatable {
     known = fields.first { $0.isNamed("If-None-Match") }?.value
   }
 
-  /// The head of an answer whose body begins, or is empty.
+  /// Returns the head of an answer whose body begins, or is empty.
   ///
-  /// - Returns: the head; and how many bytes of the body are wanted, where that is not all of it.
+  /// - Returns: the head, and the number of body bytes that are wanted, or nil for all of them.
   func head(_ facts: Facts, now: HTTPDate) -> (HeadParser.Parsed, wanted: Int64?) {
     let total = facts.length.flatMap { $0 <= FileLength.limit ? offset + $0 : nil }
     var fields = validators(total, facts.modified, now: now)
@@ -64,14 +64,14 @@ struct FileRequest: Sendable, Equatable {
     )
   }
 
-  /// The head where the server did not send what was asked for. ``Facts/length`` is the whole file's then.
+  /// Returns the head of an answer that refused the range. Here ``Facts/length`` is the length of the whole file.
   func head(_ refusal: Refusal, _ facts: Facts, now: HTTPDate) -> HeadParser.Parsed {
     var fields = validators(facts.length, facts.modified, now: now)
     switch refusal {
     case .beyondEnd:
       if let length = facts.length { fields.append(.init("Content-Range", "bytes */\(length)")) }
       return parsed(416, fields, .noBody)
-    // Which bytes these are is not told.
+    // The server does not say which bytes these are.
     case .noRanges: return parsed(206, fields, .noBody)
     }
   }
@@ -85,7 +85,7 @@ struct FileRequest: Sendable, Equatable {
       let isOld = modified <= now.seconds - 60
       fields.append(.init("ETag", "\(isOld ? "" : "W/")\"\(length)-\(modified)\""))
     } else {
-      // The same date, so that the time alone proves nothing. (RFC 9110 §8.8.2.2)
+      // Date is the same as Last-Modified, so that the time alone proves nothing. (RFC 9110 §8.8.2.2)
       fields.append(.init("Date", HTTPDate(seconds: modified).text))
     }
     return fields

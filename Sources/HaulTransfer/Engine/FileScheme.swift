@@ -1,5 +1,5 @@
 extension Engine.Configuration {
-  /// What is asked for by FTP or SFTP must be a file, and the way to it be one that proves the server and hides the password.
+  /// Checks an FTP or SFTP request: the URL must name a file, and the connection must prove the server and hide the password.
   ///
   /// - Throws: `blocked_url`, `proxy`, `tls` or `no_credential`.
   func requireFile(of request: ExchangeRequest) throws(TransferError) {
@@ -19,12 +19,12 @@ extension Engine.Configuration {
         .allowScheme(url.scheme))
     }
     if let error = url.noFile { throw error }
-    // An HTTP proxy would fetch by itself what is asked of it in FTP, and judge nothing.
+    // An HTTP proxy would fetch an FTP URL by itself, and check nothing.
     if proxy != nil {
       throw refusal(.proxy, "what is fetched by \(url.scheme) does not go through a proxy")
     }
     guard url.scheme == "sftp" else { return }
-    // Without a file libcurl takes any server for the right one.
+    // Without such a file libcurl accepts any server.
     if knownHosts == nil { throw refusal(.tls, "no file of known hosts says who the server is") }
     if request.login == nil {
       throw refusal(

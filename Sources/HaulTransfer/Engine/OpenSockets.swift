@@ -1,17 +1,15 @@
 internal import Glibc
 
-/// The engine's sockets by their local ports, to look at a connection before it is used again.
+/// The engine's sockets by their local ports. The engine checks a connection here before it reuses it.
 ///
-/// A server that sends more than it announced leaves bytes behind. libcurl 7.88 takes such a connection for
-/// a live one, and the next answer would begin with them (RFC 9112 §6.3 asks for the opposite). Lives on the
-/// engine thread.
+/// A server that sends more than it announced leaves bytes behind. libcurl 7.88 takes such a connection for a live one, and
+/// the next answer would begin with these bytes (RFC 9112 §6.3 asks for the opposite). Lives on the engine thread.
 final class OpenSockets {
   /// The system may close and reuse descriptors at any time, so each one is checked before use.
   private var descriptors: [UInt16: Int32] = [:]
 
-  /// Looks at the connection that is about to be used. `opened` are the sockets made for this exchange: one
-  /// of them is remembered, any other connection was used before and is broken if unrequested bytes lie
-  /// in it.
+  /// Checks the connection that is about to be used. `opened` are the sockets made for this exchange. If the connection is one
+  /// of them, its socket is remembered. Any other connection was used before, and is broken if it holds unrequested bytes.
   ///
   /// libcurl then fails to send, sees that there was no answer yet, and reconnects by itself.
   func inspect(opened: [Int32], localPort: UInt16, remotePort: UInt16) {
@@ -27,7 +25,7 @@ final class OpenSockets {
     shutdown(socket, Int32(SHUT_RDWR))
   }
 
-  /// 0 for what is no connected socket.
+  /// Returns the local and remote port, each 0 if `socket` is no connected socket.
   private func ports(of socket: Int32) -> (local: UInt16, remote: UInt16) {
     // Family and port lie at the same offsets in sockaddr_in.
     var (local, remote) = (sockaddr_in6(), sockaddr_in6())

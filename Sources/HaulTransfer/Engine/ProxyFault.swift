@@ -1,17 +1,17 @@
 internal import HaulCLibcurl
 
-/// How far an exchange has come with its proxy.
+/// How far an exchange got with its proxy.
 struct ProxyProgress {
-  /// Whether the proxy has taken the connection.
+  /// Whether the connection to the proxy was made.
   var isConnected: Bool
-  /// What the proxy answered to CONNECT; nil where it did not.
+  /// The status with which the proxy answered CONNECT, or nil if it did not answer.
   var connectStatus: Int?
-  /// What a SOCKS proxy said; CURLPX_OK for nothing.
+  /// The error of a SOCKS proxy, or CURLPX_OK for none.
   var code: CURLproxycode
 }
 
 extension EasyHandle {
-  /// How far the exchange that has just ended got with its proxy.
+  /// How far the exchange that just ended got with its proxy.
   ///
   /// (libcurl: CURLINFO_CONNECT_TIME_T, CURLINFO_HTTP_CONNECTCODE, CURLINFO_PROXY_ERROR)
   var proxyProgress: ProxyProgress {
@@ -30,17 +30,17 @@ extension EasyHandle {
 extension CurlEnd {
   static let proxyWantsPassword = "the proxy wants a user and a password, or other ones (407)"
 
-  /// What goes wrong with a SOCKS proxy in between and is the host's trouble (RFC 1928 §6).
+  /// The errors of a SOCKS proxy that are caused by the host behind it (RFC 1928 §6).
   private static let ofHost: [CURLproxycode] = [
     CURLPX_RESOLVE_HOST, CURLPX_REPLY_HOST_UNREACHABLE, CURLPX_REPLY_NETWORK_UNREACHABLE,
     CURLPX_REPLY_CONNECTION_REFUSED, CURLPX_REPLY_TTL_EXPIRED,
   ]
 
-  /// The failure of an exchange without a head, where the proxy has to do with it; nil where it is as without one.
+  /// Returns the failure of an exchange without a head if the proxy has to do with it; otherwise nil.
   func fault(
     of proxy: ProxyAddress, _ progress: ProxyProgress
   ) -> (errorClass: TransferError.Class, message: String)? {
-    // The handshake before CONNECT is with the proxy.
+    // A TLS handshake before CONNECT is the one with the proxy.
     if proxy.url.hasPrefix("https:"), progress.connectStatus == nil, errorClass(.connecting) == .tls
     {
       return (.proxy, "the proxy: \(message(.tls))")
@@ -48,7 +48,7 @@ extension CurlEnd {
     switch (code, progress.connectStatus) {
     case (CURLE_COULDNT_RESOLVE_PROXY, _): return (.proxy, "the proxy's name cannot be resolved")
     case (_, 407?): return (.proxy, Self.proxyWantsPassword)
-    // It asked the host, which did not answer.
+    // The proxy asked the host, which did not answer.
     case (_, let status?) where (500...599).contains(status):
       return (.connect, "the proxy cannot connect to the host (\(status))")
     case (_, let status?) where status >= 300:
@@ -65,9 +65,10 @@ extension CurlEnd {
 }
 
 extension Engine.Configuration {
-  /// Behind a proxy no address is seen but those that URLs spell out.
+  /// Checks the URL's host if there is a proxy. Then only addresses in the URL itself can be checked, since the proxy resolves
+  /// names.
   ///
-  /// - Throws: `blocked_address` for one that the policy refuses.
+  /// - Throws: `blocked_address` if the policy refuses the address; `blocked_url` for an incomplete IP address.
   func requireAllowedHost(of request: ExchangeRequest) throws(TransferError) {
     guard proxy != nil, let url = try? WebURL(request.url, schemes: allowedSchemes) else { return }
     let host = url.host.hasSuffix(".") ? String(url.host.dropLast()) : url.host
@@ -86,7 +87,7 @@ extension Engine.Configuration {
     throw TransferError(notPublic: [address], host: url.hostKey)
   }
 
-  /// Whether a host is meant as an address, however it is spelled: `127.1`, `0x7f.0.0.1`, `2130706433`. A proxy may read it so.
+  /// Whether a host is an address in any spelling, such as `127.1`, `0x7f.0.0.1` or `2130706433`. A proxy may read it as one.
   /// (WHATWG URL, "ends in a number".)
   private static func endsInNumber(_ host: String) -> Bool {
     guard let last = host.lowercased().split(separator: ".").last else { return false }

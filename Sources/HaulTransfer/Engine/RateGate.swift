@@ -1,29 +1,30 @@
-/// Holds exchanges back so that the engine's rate and their own are kept, and lets go of them in the order in which they
-/// came. Lives on the engine thread.
+/// Delays exchanges so that the engine's rate limit and their own are kept, and releases them in the order in which they came.
+/// Lives on the engine thread.
 final class RateGate {
   private let limit: RateLimit?
-  /// The exchanges that wait, the longest wait first.
+  /// The waiting exchanges, the longest wait first.
   private var held: [RunningExchange] = []
 
-  /// `limit` is the engine's.
+  /// Creates a gate. `limit` is the engine's rate limit, or nil for none.
   init(_ limit: RateLimit?) {
     self.limit = limit
   }
 
-  /// Whether `exchange` may take a piece. If not, it waits until the gate calls ``RunningExchange/takeTurn()``.
+  /// Whether `exchange` may take a piece of its body. If not, it waits until the gate calls ``RunningExchange/takeTurn()``.
   func admits(_ exchange: RunningExchange, now: ContinuousClock.Instant) -> Bool {
     if wait(for: exchange, now: now) <= .zero { return true }
     held.append(exchange)
     return false
   }
 
-  /// `exchange` took a piece.
+  /// Counts `count` bytes that `exchange` took.
   func consume(_ count: Int, by exchange: RunningExchange, now: ContinuousClock.Instant) {
     limit?.consume(count, now: now)
     exchange.order.request.rateLimit?.consume(count, now: now)
   }
 
-  /// Releases the exchanges that may take a piece. Each may be held again before this returns, behind those that still wait.
+  /// Releases the exchanges that may take a piece. The gate may delay an exchange again before this returns, behind those that
+  /// still wait.
   func release(now: ContinuousClock.Instant) {
     for exchange in held where wait(for: exchange, now: now) <= .zero {
       forget(exchange)
@@ -31,12 +32,12 @@ final class RateGate {
     }
   }
 
-  /// Time until the next exchange may be released; nil if none is held.
+  /// Returns the time until the next exchange may be released, or nil if none waits.
   func wait(now: ContinuousClock.Instant) -> Duration? {
     held.map { wait(for: $0, now: now) }.min()
   }
 
-  /// `exchange` waits no longer.
+  /// Removes `exchange` from the waiting exchanges.
   func forget(_ exchange: RunningExchange) {
     held.removeAll { $0 === exchange }
   }

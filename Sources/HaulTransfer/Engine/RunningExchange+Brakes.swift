@@ -1,5 +1,5 @@
 extension RunningExchange {
-  /// What it has taken so far.
+  /// The measurements of the exchange so far.
   var metrics: RequestMetrics {
     var metrics = RequestMetrics(url: order.request.url)
     metrics.isReusedConnection = connectedTo != nil && openedSockets.isEmpty
@@ -10,10 +10,10 @@ extension RunningExchange {
     return metrics
   }
 
-  /// What becomes of a piece of body.
+  /// What happened to a piece of the body.
   enum Receipt {
     case taken
-    /// Not taken; it will be shown again.
+    /// The piece was not taken. libcurl passes it again later.
     case pause
     case end
   }
@@ -23,9 +23,9 @@ extension RunningExchange {
     var rawValue: UInt8
     static let owner = Brakes(rawValue: 1)
     static let sink = Brakes(rawValue: 2)
-    /// No buffer was to be had.
+    /// No buffer was free.
     static let pool = Brakes(rawValue: 4)
-    /// A rate is used up.
+    /// A rate limit is reached.
     static let rate = Brakes(rawValue: 8)
   }
 }

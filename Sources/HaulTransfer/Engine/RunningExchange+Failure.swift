@@ -1,6 +1,6 @@
 import HaulSystem
 
-/// What an error says of the exchange that it ended.
+/// Classifies the error that ended the exchange.
 extension RunningExchange {
   /// Returns how the exchange ended, from libcurl's result and what was received.
   func judge(_ finished: CurlEnd) -> ExchangeOutcome {
@@ -48,15 +48,15 @@ extension RunningExchange {
     }
   }
 
-  /// Whether libcurl met a Content-Length that it cannot read, as it cannot where the value stands on the next line. What was asked
-  /// without a body may be asked again.
+  /// Whether libcurl met a Content-Length that it cannot read, such as one whose value stands on the next line. Only a request
+  /// without a body may be sent again.
   func lacksLength(_ finished: CurlEnd) -> Bool {
     parsed == nil && ending == nil && finished.refusesLength && order.request.body == nil
       && !order.request.measuresItself
   }
 
-  /// Whether no descriptor was to be had for a socket, or fewer are now than an exchange may have open on its way to an answer:
-  /// resolving and TLS open files too, and libcurl does not tell why they failed.
+  /// Whether the system gave no descriptor for a socket, or has fewer left than an exchange may need before its answer.
+  /// Resolving and TLS open files too, and libcurl does not say why they failed.
   var lacksDescriptors: Bool {
     if TransferError.file(socketError, "").errorClass == .openFiles { return true }
     var taken: [FileDescriptor] = []

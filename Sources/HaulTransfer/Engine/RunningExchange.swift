@@ -2,48 +2,48 @@ import HaulSystem
 
 /// An exchange between joining the engine's multi handle and leaving it. Lives on the engine thread.
 ///
-/// libcurl's callbacks end here; nothing of C is seen. Every reason of ours to end is kept in `ending`,
-/// because libcurl reports them all as "write error" or "could not connect".
+/// libcurl's callbacks end here, and no C types leave this class. Haul's own reasons to end are kept in `ending`, because
+/// libcurl reports them all as "write error" or "could not connect".
 final class RunningExchange {
   let easy: EasyHandle
   let order: PendingExchange
-  /// On a new connection, not on one used before.
+  /// Whether the exchange uses a new connection instead of a kept one.
   let isFresh: Bool
   private let policy: AddressPolicy
   private let buffers: BufferGate
   private let gate: RateGate
   private let sockets: OpenSockets
   let limits: Engine.Configuration
-  /// What is asked in FTP or SFTP; nil in HTTP.
+  /// The request in FTP or SFTP; nil in HTTP.
   let file: FileRequest?
-  /// Bytes of the body that are still wanted, where libcurl would read more.
+  /// The number of body bytes that are still wanted, where libcurl would read more; otherwise nil.
   private var wanted: Int64?
-  /// Where libcurl does not see that the body is chunked.
+  /// The decoder of a chunked body that libcurl does not recognize as chunked; otherwise nil.
   private(set) var chunks: ChunkDecoder?
   private var parser: HeadParser
   private(set) var parsed: HeadParser.Parsed?
-  /// The 401 that libcurl answers by itself. It is the exchange's response only if libcurl gives up.
+  /// The 401 that libcurl answers by itself. It becomes the exchange's response only if libcurl gives up.
   private var challenge: HeadParser.Parsed?
-  /// Whether libcurl has sent the request again since ``challenge``.
+  /// Whether libcurl has sent the request again after ``challenge``.
   private var hasAnswered = false
-  /// What the sink did not want; nil where it wants the body.
+  /// The body that the sink rejected, or nil if the sink wants the body.
   private var refusedBody: RefusedBody?
   private var buffer: GatherBuffer?
   private var gatheringSince: ContinuousClock.Instant
   private var watch: StallWatch
   private var brakes: Brakes = []
-  /// The gate has let go of it, and it has not taken its piece yet.
+  /// Whether the gate has released the exchange and the exchange has not taken its piece yet.
   private var hasTurn = false
   private(set) var bytes: Int64 = 0
   private(set) var openedSockets: [Int32] = []
-  /// Why the system gave no socket, the last time it did not.
+  /// The last error number with which the system gave no socket; 0 if there was none.
   private(set) var socketError: Int32 = 0
   private(set) var connectedTo: String?
-  /// Set if only the end of a TLS connection ends the body.
+  /// The watch for close_notify. Set if only the end of a TLS connection ends the body.
   private(set) var tlsEnd: TLSEnd?
-  /// What the policy did not allow, in the order it was met.
+  /// The addresses that the policy refused, in the order they were met.
   private(set) var refused: [IPAddress] = []
-  /// Why we end it ourselves; nil while it runs.
+  /// Haul's own reason to end the exchange; nil while it runs.
   private(set) var ending: ExchangeOutcome?
 
   init(
@@ -61,14 +61,14 @@ final class RunningExchange {
     file = order.request.isForFile ? FileRequest(order.request.fields) : nil
     parser = order.request.headParser
     gatheringSince = now
-    // Connecting has its own limit; the head's begins when the request goes out.
+    // Connecting has its own limit. The head's limit begins when the request goes out.
     watch = StallWatch(
       limit: self.limits.connectTimeout + self.limits.responseTimeout, quota: .max, now: now)
   }
 
-  // MARK: - What libcurl tells
+  // MARK: - Calls from libcurl
 
-  /// - Returns: false if the exchange is to end.
+  /// - Returns: false if the exchange must end.
   func mayConnect(to address: IPAddress?) -> Bool {
     if limits.proxy != nil { return true }
     return isAllowed(address)
@@ -81,21 +81,21 @@ final class RunningExchange {
     return false
   }
 
-  /// A socket was made for an allowed address.
+  /// Notes the socket that was made for an allowed address.
   func opened(_ socket: Int32) {
     openedSockets.append(socket)
     easy.watch.opened(socket)
   }
 
-  /// The system gave no socket, by this error number.
+  /// Notes the error number with which the system gave no socket.
   func gotNoSocket(_ error: Int32) { socketError = error }
 
-  /// A connection is ready and the request about to go out; `text` is the peer's address.
+  /// Checks a ready connection just before the request goes out; `text` is the peer's address.
   ///
-  /// - Returns: false if the exchange is to end.
+  /// - Returns: false if the exchange must end.
   func maySend(to text: String, remotePort: UInt16, localPort: UInt16) -> Bool {
     if limits.proxy == nil, !isAllowed(IPAddress(text)) { return false }
-    // In FTP and SFTP a server may say something at any time.
+    // An FTP or SFTP server may send something at any time.
     if file == nil {
       sockets.inspect(opened: openedSockets, localPort: localPort, remotePort: remotePort)
     }
@@ -105,9 +105,9 @@ final class RunningExchange {
     return true
   }
 
-  /// - Returns: false if the exchange is to end.
+  /// - Returns: false if the exchange must end.
   func receiveHeader(_ line: String) -> Bool {
-    // Replies of an FTP server, which are libcurl's to understand.
+    // These are replies of an FTP server, which libcurl handles.
     if file != nil { return true }
     do throws(TransferError) {
       guard let parsed = try parser.take(line) else { return true }
@@ -134,7 +134,7 @@ final class RunningExchange {
     return ending == nil
   }
 
-  /// Finds the end of a body itself, since libcurl would read until the connection closes.
+  /// Finds the end of the body in Haul, since libcurl would read until the connection closes.
   private func frameRaw(_ framing: BodyFraming) {
     switch framing {
     case .length(0): ending = .complete
@@ -144,7 +144,7 @@ final class RunningExchange {
     }
   }
 
-  /// Whether the sink takes the head, and what comes after it.
+  /// Passes the head to the sink, and returns whether the sink accepts it, now or later.
   private func isAccepted() -> Bool {
     let verdict = parsed.map { order.sink.head($0.head) } ?? .reject
     if verdict == .acceptLater { brake(.sink, true) }
@@ -152,9 +152,9 @@ final class RunningExchange {
     return verdict != .reject
   }
 
-  /// Reads on for a while, where that is worth it.
+  /// Reads the start of a rejected body, where that is worth it.
   ///
-  /// - Returns: false if the exchange is to end.
+  /// - Returns: false if the exchange must end.
   private func refuse() -> Bool {
     guard let body = parsed.flatMap(RefusedBody.init) else { return false }
     ending = nil
@@ -163,9 +163,9 @@ final class RunningExchange {
     return true
   }
 
-  /// The head that stands for what is known of a file by now.
+  /// Makes a head from the facts about the file that are known now.
   ///
-  /// - Returns: false if the exchange is to end.
+  /// - Returns: false if the exchange must end.
   private func receiveFile(_ file: FileRequest, _ facts: FileRequest.Facts) -> Bool {
     (parsed, wanted) = file.head(facts, now: .now)
     guard isAccepted() else { return false }
@@ -214,7 +214,7 @@ final class RunningExchange {
     return ending == nil || ending == .complete ? .taken : .end
   }
 
-  /// Adds the content of a piece to the buffer, which has room for all of it.
+  /// Appends the content of a piece to the buffer, which has room for all of it.
   private func gather(_ piece: UnsafeRawBufferPointer, in buffer: GatherBuffer) {
     guard chunks != nil else { return unsafe buffer.append(piece) }
     do throws(ChunkDecoder.Malformed) {
@@ -227,9 +227,9 @@ final class RunningExchange {
     }
   }
 
-  // MARK: - What the engine tells
+  // MARK: - Calls from the engine
 
-  /// Follows the owner's and the sink's wishes.
+  /// Applies the wishes of the owner and the sink.
   func attend() {
     let wishes = order.handle.takeWishes()
     if wishes.isCancelled { ending = ending ?? .cancelled }
@@ -237,18 +237,19 @@ final class RunningExchange {
     brake(.owner, wishes.isPaused)
   }
 
-  /// A buffer may be had.
+  /// Continues after a buffer became free.
   func attendPool() {
     brake(.pool, false)
   }
 
-  /// The gate lets go of it: the next piece is taken whatever the rates say then, so that no exchange starves.
+  /// Continues after the gate released the exchange. The next piece is taken whatever the rates say then, so no exchange
+  /// starves.
   func takeTurn() {
     hasTurn = true
     brake(.rate, false)
   }
 
-  /// Time passes: what lies gathered is handed over after a while, and a stall ends the exchange.
+  /// Passes the collected bytes on after a while, and ends a stalled exchange. Called regularly.
   func tick(now: ContinuousClock.Instant) {
     if buffer != nil, !brakes.contains(.sink), now - gatheringSince >= .milliseconds(500) {
       deliver()
@@ -262,14 +263,14 @@ final class RunningExchange {
         "fewer than \(limits.stallFloor) bytes a second for \(limits.stallTime)")
   }
 
-  /// Ends it from outside, unless it is ending already.
+  /// Ends the exchange from outside, unless it is already ending.
   func end(_ outcome: ExchangeOutcome) {
     ending = ending ?? outcome
   }
 
-  /// Whether the failure says nothing of this request, since it is that of a kept connection: what came instead of
-  /// a head was left over from its last answer, or it broke. From that libcurl recovers by itself, but only five
-  /// times in a handle's life (CONN_MAX_RETRIES, counted over all its transfers).
+  /// Whether the failure comes from a kept connection and says nothing about this request: the connection broke, or bytes of
+  /// its last answer came instead of a head. libcurl recovers from that by itself, but only five times in a handle's life
+  /// (CONN_MAX_RETRIES, counted over all its transfers).
   func deservesFreshConnection(after finished: CurlEnd) -> Bool {
     guard !isFresh, parsed == nil, !isAnswer(finished), connectedTo != nil, openedSockets.isEmpty,
       case .failed(let error) = ending ?? judge(finished)
@@ -277,13 +278,13 @@ final class RunningExchange {
     return error.errorClass == .protocol || error.errorClass == .interrupted
   }
 
-  /// The last word: hands over what is gathered and says how it ended. `finished` is what libcurl said,
-  /// nil if it was ended by us.
+  /// Passes the collected bytes on and returns how the exchange ended. `finished` is libcurl's result, or nil if Haul ended
+  /// the exchange.
   func finish(_ finished: CurlEnd?) -> ExchangeResult {
     if let finished, isAnswer(finished) { receiveEnd(finished) }
     if finished?.isOK == true { judgeChallenge() }
     if ending != .stopped && ending != .rejected { deliver() }
-    // However the rest ended that is not wanted.
+    // It does not matter how an unwanted body ended.
     let end = refusedBody == nil ? finished.map(judge) : finished.map { _ in .rejected }
     return ExchangeResult(
       head: parsed?.head, outcome: ending ?? end ?? .cancelled, bytes: bytes,
@@ -305,7 +306,7 @@ final class RunningExchange {
     ending = .rejected
   }
 
-  /// Whether the end of an FTP or SFTP exchange without any byte serves as its head.
+  /// Whether the end of an FTP or SFTP exchange without any byte counts as its head.
   private func isAnswer(_ finished: CurlEnd) -> Bool {
     file != nil && parsed == nil && ending == nil && (finished.isOK || finished.refusal != nil)
   }
@@ -317,7 +318,7 @@ final class RunningExchange {
       _ = receiveFile(file, facts)
       return
     }
-    // libcurl asks for nothing where the file is as long as what is there.
+    // libcurl requests nothing if the file is as long as what the part already has.
     if finished.isOK, facts.length != nil { facts.length = file.offset }
     parsed = file.head(refusal, facts, now: .now)
     _ = isAccepted()

@@ -2,18 +2,18 @@ internal import HaulCLibcrypto
 internal import HaulCLibcurl
 internal import Synchronization
 
-/// Whether the peer of a TLS connection says that it ends it (close_notify, RFC 8446 §6.1).
+/// Watches whether the peer of a TLS connection announces its end (close_notify, RFC 8446 §6.1).
 ///
-/// A body without length is complete only then (RFC 9112 §9.8), and else anybody on the way could end it where he likes. libcurl
-/// 7.88 with OpenSSL 3 takes a connection that was cut for one that was closed, and has freed the session when it tells of
-/// the end: so OpenSSL is asked to tell of the alert when it comes.
+/// A body without length is complete only then (RFC 9112 §9.8); otherwise anybody on the way could cut it. libcurl 7.88 with
+/// OpenSSL 3 does not distinguish a connection that was cut from one that was closed, and has freed the session when it
+/// reports the end. So OpenSSL reports the alert when it arrives.
 final class TLSEnd {
-  /// Watched sessions by address, and whether their peers have sent it. OpenSSL gives its callback
-  /// no context, so that there is one for the process.
+  /// The watched sessions by address, and whether their peers have sent close_notify. OpenSSL gives its callback no context,
+  /// so there is one table per process.
   private static let said = Mutex<[UInt: Bool]>([:])
   private let session: UInt
 
-  /// The end of the connection that the exchange runs over, from now on; nil where that is not TLS.
+  /// Starts to watch the connection of the exchange; nil if it is not a TLS connection.
   init?(of easy: EasyHandle) {
     guard let session = unsafe easy.tlsSession else { return nil }
     self.session = UInt(bitPattern: session)
@@ -24,10 +24,10 @@ final class TLSEnd {
     _ = Self.said.withLock { $0.removeValue(forKey: session) }
   }
 
-  /// Whether it was said.
+  /// Whether the peer has sent close_notify.
   var isSaid: Bool { Self.said.withLock { $0[session] == true } }
 
-  /// SSL_CTX_set_info_callback(3): the value of an alert is its level and, in the lower byte, what it says.
+  /// The callback of SSL_CTX_set_info_callback(3). The value of an alert is its level and, in the lower byte, its description.
   fileprivate static let note: @convention(c) (OpaquePointer?, Int32, Int32) -> Void = {
     session, event, value in
     guard event == SSL_CB_READ | SSL_CB_ALERT, value & 0xff == SSL3_AD_CLOSE_NOTIFY else { return }
@@ -36,7 +36,7 @@ final class TLSEnd {
   }
 }
 
-/// CURLOPT_SSL_CTX_FUNCTION: before each handshake.
+/// CURLOPT_SSL_CTX_FUNCTION: sets the callback before each handshake.
 let beforeHandshake:
   @convention(c) (
     UnsafeMutableRawPointer?, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?
@@ -46,8 +46,8 @@ let beforeHandshake:
   }
 
 extension EasyHandle {
-  /// The `SSL` of the connection in use; nil where there is none. Only while the exchange runs
-  /// (libcurl: CURLINFO_TLS_SSL_PTR).
+  /// The `SSL` of the connection in use, or nil if there is none. Valid only while the exchange runs (libcurl:
+  /// CURLINFO_TLS_SSL_PTR).
   fileprivate var tlsSession: UnsafeMutableRawPointer? {
     var found: UnsafeMutableRawPointer?
     guard unsafe haul_easy_get_pointer(raw, CURLINFO_TLS_SSL_PTR, &found) == CURLE_OK,

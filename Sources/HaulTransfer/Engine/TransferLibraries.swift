@@ -1,17 +1,17 @@
 import HaulCLibcrypto
 import HaulCLibcurl
 
-/// The C libraries that transfers run on, with what they were built with.
+/// The C libraries that transfers use, with the libraries that they were built with.
 package struct TransferLibraries: Sendable, Equatable {
-  /// `7.88.1`.
+  /// The version of libcurl, such as `7.88.1`.
   package var curl: String
-  /// libcurl's TLS library, `OpenSSL/3.0.22`; nil where it has none and https fails.
+  /// libcurl's TLS library, such as `OpenSSL/3.0.22`; nil if it has none, and then https fails.
   package var tls: String?
-  /// `1.52.0`; nil where libcurl speaks no HTTP/2.
+  /// The version of nghttp2, such as `1.52.0`; nil if libcurl does not support HTTP/2.
   package var nghttp2: String?
-  /// `1.2.13`; nil where libcurl has none.
+  /// The version of zlib, such as `1.2.13`; nil if libcurl has none.
   package var zlib: String?
-  /// The libcrypto of digests, `3.0.22`.
+  /// The version of the libcrypto that computes digests, such as `3.0.22`.
   package var openSSL: String
 
   /// The libraries that this program runs with (libcurl: curl_version_info; OpenSSL: OpenSSL_version).
@@ -27,7 +27,7 @@ package struct TransferLibraries: Sendable, Equatable {
     unsafe pointer.map { unsafe String(cString: $0) }
   }
 
-  /// `libcurl 7.88.1 (OpenSSL/3.0.22, nghttp2/1.52.0, zlib/1.2.13)`.
+  /// libcurl with its libraries, such as `libcurl 7.88.1 (OpenSSL/3.0.22, nghttp2/1.52.0, zlib/1.2.13)`.
   package var curlText: String {
     let parts = [tls, nghttp2.map { "nghttp2/\($0)" }, zlib.map { "zlib/\($0)" }]
     return "libcurl \(curl) (\(parts.compactMap { $0 }.joined(separator: ", ")))"
