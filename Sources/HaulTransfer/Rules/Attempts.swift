@@ -1,8 +1,7 @@
-/// What has already been tried for one download, so that strictness ends in one whole download and
-/// never goes round in circles.
+/// The attempts that a download has already made. Strict checks must end in one whole download and never repeat without end.
 ///
-/// Counters only grow and flags are only set, except `mode` and `zeroProgress`, which
-/// start again with a new body or with progress; both are bounded by the others and by the length.
+/// Counters only grow and flags are only set, except `mode` and `zeroProgress`, which start again with a new body or with
+/// progress. The other counters and the file's length limit how often that can happen.
 struct Attempts: Sendable, Hashable {
   /// Haul stops resuming after the source has changed this many times.
   static let maximumChanges = 3
@@ -12,71 +11,71 @@ struct Attempts: Sendable, Hashable {
   /// Haul gives up a part after this many answers in a row that contradict its record.
   static let maximumContradictions = 3
 
-  /// What to ask for next.
+  /// What the next request asks for.
   enum Mode: Sendable, Hashable {
-    /// The rest with If-Range, where there is something to resume. To: any other.
+    /// Ask for the rest with If-Range, if there is something to resume. Next: any other mode.
     case resume
-    /// The rest without If-Range; the answer must repeat the validator. To: `restart`.
+    /// Ask for the rest without If-Range; the answer must repeat the validator. Next: `restart`.
     case plainRange
-    /// One byte, to learn the complete length and validator. To: `resume`, `plainRange`, `restart`.
+    /// Ask for one byte, to learn the complete length and the validator. Next: `resume`, `plainRange`, `restart`.
     case probe
-    /// Everything, in one answer, with the part file kept until then. To: `resume`, once the new body begins.
+    /// Ask for everything in one answer, and keep the part file until then. Next: `resume`, once the new body begins.
     case whole
-    /// Everything, in one answer. To: `resume`, once the new body begins.
+    /// Ask for everything in one answer. Next: `resume`, once the new body begins.
     case restart
   }
 
-  /// What to ask for next.
+  /// What the next request asks for.
   var mode = Mode.resume
-  /// Times that the source was found replaced; kept in the checkpoint.
+  /// The number of times that the source was found replaced; kept in the checkpoint.
   var changes = 0
-  /// Consecutive range answers without a new byte.
+  /// The number of consecutive range answers without a new byte.
   var zeroProgress = 0
-  /// Row 7 or 10 has been answered by a Range without If-Range.
+  /// Whether a Range without If-Range was sent in response to row 7 or 10.
   var askedPlainRange = false
-  /// Row 12 or 27 has been answered by a request without Range.
+  /// Whether a request without Range was sent in response to row 12 or 27.
   var askedWhole = false
-  /// Answers in a row that contradicted the record (row 11).
+  /// The number of consecutive answers that contradicted the record (row 11).
   var contradictions = 0
-  /// The next whole answer is compared with nothing: the record was contradicted too often.
+  /// Whether the next whole answer is judged without the record, because answers contradicted the record too often.
   var judgesAlone = false
-  /// Bytes that came again were not those of the part: no whole answer is compared with it any more.
+  /// Whether a repeated answer differed from the part's bytes. Then no whole answer is compared with the part any more.
   var differed = false
-  /// Row 15 has been answered by a probe.
+  /// Whether a probe was sent in response to row 15.
   var probed = false
-  /// After a 421, this request and all later ones use a separate connection.
+  /// Whether this request and all later ones use a separate connection, because a 421 came.
   var askedFresh = false
-  /// Row 18 has been answered by starting at the original URL once more.
+  /// Whether row 18 made Haul start at the original URL once more.
   var askedOriginal = false
-  /// Row 23: a first body of unknown length is there, this one is to equal it.
+  /// Whether this body must equal the first one, which had no known length (row 23).
   var secondDownload = false
-  /// No Range is sent any more.
+  /// Whether Haul sends no Range any more.
   var wholeOnly = false
-  /// The part file holds bytes of more than one answer.
+  /// Whether the part file holds bytes of more than one answer.
   var spliced = false
-  /// The last body's end did not prove it whole (rows 21 and 23): its digest has to.
+  /// Whether the end of the last body did not prove that it is complete (rows 21 and 23). Then its digest must.
   var isDoubtful = false
-  /// The digest of a first whole, which was not the wanted one; this is the second.
+  /// The digest of the first whole file, if it was not the wanted one; the second download is in progress.
   var mismatch: ExpectedDigest?
-  /// Redirects followed since the original URL.
+  /// The number of redirects followed since the original URL.
   var redirects = 0
 
-  /// The counters of a download that starts or goes on from `checkpoint`.
+  /// Creates the counters of a download that starts, or that continues from `checkpoint`.
   ///
-  /// `rangeUnsafe`: the host is known to answer ranges wrongly.
+  /// `rangeUnsafe`: whether the host is known to answer ranges wrongly.
   init(checkpoint: Checkpoint?, rangeUnsafe: Bool) {
     changes = checkpoint?.changes ?? 0
     spliced = checkpoint != nil
     wholeOnly = rangeUnsafe || changes >= Self.maximumChanges
   }
 
-  /// Takes in what earlier attempts without a checkpoint had counted.
+  /// Adds the changes that earlier attempts without a checkpoint had counted.
   mutating func restore(changes earlier: Int) {
     changes = max(changes, earlier)
     if changes >= Self.maximumChanges { wholeOnly = true }
   }
 
-  /// Counts what follows from an answer's head.
+  /// Updates the counters after an answer's head.
   mutating func note(_ action: Action) {
     switch action {
     case .accept:
@@ -84,7 +83,7 @@ struct Attempts: Sendable, Hashable {
       contradictions = 0
     case .wholeBody(let new, let resumable):
       beginBody(resumable: resumable)
-      // It states its length, and needs no first download to equal.
+      // This body states its length, and needs no first download to compare with.
       if new.completeLength != nil { secondDownload = false }
     case .compare(_, _, let resumable):
       beginBody(resumable: resumable)
@@ -124,7 +123,7 @@ struct Attempts: Sendable, Hashable {
     }
   }
 
-  /// Updates the counters at a body's end. `progress`: the body had a new byte.
+  /// Updates the counters at a body's end. `progress` says whether the body had a new byte.
   mutating func note(_ ending: BodyEnding, progress: Bool) {
     switch ending {
     case .askForRest:
@@ -139,7 +138,7 @@ struct Attempts: Sendable, Hashable {
     }
   }
 
-  /// A whole answer was compared with the part and differs.
+  /// Notes that a whole answer was compared with the part and differs.
   mutating func noteDifference() {
     differed = true
     note(.onceWhole)
@@ -149,7 +148,7 @@ struct Attempts: Sendable, Hashable {
     mode = .resume
     zeroProgress = 0
     spliced = false
-    // Whoever was asked without a range had refused one.
+    // A server that was asked without a range had refused one before.
     if !resumable || askedWhole { wholeOnly = true }
   }
 

@@ -1,55 +1,55 @@
-/// How a body came to its end, as libcurl tells it.
+/// How a body ended, as libcurl reports it.
 enum Framing: Sendable, Hashable, CaseIterable {
-  /// The announced length was reached, the last chunk or END_STREAM came.
+  /// The announced length was reached, or the last chunk or END_STREAM came.
   case complete
-  /// The connection was closed and nothing had announced a length.
+  /// The connection was closed, and no length was announced.
   case closed
-  /// The connection was closed as in `closed`, but without the end that TLS announces.
+  /// The connection was closed as in `closed`, but without the close_notify of TLS.
   case cut
   /// The connection broke, a chunk or frame was malformed, or the last chunk is missing.
   case broken
-  /// More bytes came than were announced; they were not written.
+  /// More bytes came than were announced. The excess bytes were not written.
   case excess
 }
 
-/// A body that has ended, every byte of it written.
+/// A body that has ended and whose bytes are all written.
 struct Body: Sendable, Hashable {
-  /// What was accepted.
+  /// The part of the representation that the accepted answer carries.
   enum Kind: Sendable, Hashable {
-    /// From 0, of this length where it is known.
+    /// The whole from byte 0, with its length if known.
     case whole(length: Int64?)
-    /// Up to `end`, exclusive. `allThere`: with it no byte of the representation is missing.
+    /// The bytes up to `end`, exclusive. `allThere`: with them, no byte of the representation is missing.
     case part(end: Int64, allThere: Bool)
   }
 
   var kind: Kind
   var framing: Framing
-  /// One past the last byte that was kept.
+  /// The offset after the last byte that was kept.
   var end: Int64
-  /// Whether a byte was kept that was not durable before.
+  /// Whether the body had a kept byte that was not durable before.
   var progress: Bool
 }
 
 /// What to do at a body's end.
 enum BodyEnding: Sendable, Equatable {
-  /// Every byte of `length` is there: check the digest, if one is wanted, and publish.
+  /// Every byte of `length` has arrived: check the digest, if one is wanted, and publish.
   case verify(length: Int64)
-  /// Every byte of `length` is there, but the server sent more: close the connection, and let the digest decide.
+  /// Every byte of `length` has arrived, but the server sent more: close the connection, and let the digest decide.
   case dropExcessAndVerify(length: Int64)
-  /// What came is valid; ask for what is missing.
+  /// The received bytes are valid: ask for the missing ones.
   case askForRest
-  /// Ask for everything, never again for a range.
+  /// Ask for everything, and never again for a range.
   case restart
-  /// Nothing says that this is all: download once more, to compare length and digest.
+  /// Nothing proves that the body is complete: download once more, to compare length and digest.
   case secondDownload
-  /// This is the second download: equal to the first in length and digest is complete, else the
-  /// transfer fails as `unverified_length`.
+  /// This is the second download: if length and digest equal those of the first, the file is complete. Otherwise the transfer
+  /// fails as `unverified_length`.
   case compareWithFirst
-  /// Give up for now; the part file stays.
+  /// Give up for now. The part file stays.
   case fail(TransferError)
 }
 
-/// Rows 20 to 24: what the end of a body means.
+/// Decides what the end of a body means (rows 20 to 24).
 func decideEnd(_ state: TransferState, body: Body) -> TableDecision<BodyEnding> {
   switch (body.kind, body.framing) {
   // Row 21: an answer that contradicts itself proves nothing; only a digest can.
@@ -66,7 +66,7 @@ func decideEnd(_ state: TransferState, body: Body) -> TableDecision<BodyEnding> 
 
   case (.part(_, allThere: true), _):
     return TableDecision(nil, .verify(length: state.checkpoint?.completeLength ?? body.end))
-  // Row 2: the answer ended early as it had announced. Rows 20, 22, 24: it broke off.
+  // Row 2: the answer ended early, as it had announced. Rows 20, 22, 24: it broke off.
   case (.part(let end, _), _):
     return rest(state, progress: body.progress, row: body.end == end ? 2 : shortRow(body.framing))
 
@@ -79,19 +79,19 @@ func decideEnd(_ state: TransferState, body: Body) -> TableDecision<BodyEnding> 
       return TableDecision(23, .fail(error))
     }
     return TableDecision(nil, .verify(length: body.end))
-  // Row 22: the last chunk is missing, so nobody knows how much is.
+  // Row 22: the last chunk is missing, so the length is unknown.
   case (.whole(nil), .broken):
     return failure(22, .interrupted, "the body broke off and its length is not known")
   case (.whole(nil), .closed):
     return decideClosed(state, body: body)
-  // Row 23: anybody on the way may have ended it (RFC 9112 §9.8), and only a digest tells that nobody did.
+  // Row 23: anybody on the way may have ended the body (RFC 9112 §9.8). Only a digest proves that it is complete.
   case (.whole(nil), .cut):
     if state.wantedDigest != nil { return TableDecision(23, .verify(length: body.end)) }
     return failure(23, .interrupted, "the TLS connection was cut and the length is not known")
   }
 }
 
-/// Row 23: no length, and closed by the peer, which looks the same whether it was the end or not.
+/// Decides row 23: a body without length that the peer closed. A complete body and a broken one look the same then.
 private func decideClosed(_ state: TransferState, body: Body) -> TableDecision<BodyEnding> {
   if let expected = state.policy.expectedLength {
     if body.end == expected { return TableDecision(23, .verify(length: expected)) }
@@ -106,7 +106,7 @@ private func decideClosed(_ state: TransferState, body: Body) -> TableDecision<B
 }
 
 extension TransferState {
-  /// Why a body of `length` bytes, which stated no length, is not the file; nil where nothing says so.
+  /// Returns why a body of `length` bytes without a stated length is not the file, or nil if nothing speaks against it.
   fileprivate func lostLength(_ length: Int64) -> TransferError? {
     guard let earlierLength, earlierLength != length, wantedDigest == nil,
       !policy.acceptUnverifiedLength
@@ -118,7 +118,7 @@ extension TransferState {
   }
 }
 
-/// Row 20 and its kin: the rest, where it can be asked for and asking has not been in vain.
+/// Decides row 20 and similar rows: asks for the rest if that is possible and earlier requests for it made progress.
 private func rest(_ state: TransferState, progress: Bool, row: Int) -> TableDecision<BodyEnding> {
   if state.attempts.changes >= Attempts.maximumChanges {
     return failure(
@@ -142,11 +142,11 @@ private func shortRow(_ framing: Framing) -> Int {
   framing == .broken ? 24 : 20
 }
 
-/// What it means that a file's digest is `found`, and not the wanted one.
+/// Decides what to do if the digest of the file is `found` instead of the wanted one.
 ///
-/// What came whole in one answer is what the source has, and asking again changes nothing. What was put
-/// together from several answers, what only the digest could prove whole, and what the server itself
-/// states otherwise is fetched once more; the same digest again is the source's.
+/// A file that came whole in one answer is what the source has, and a new download changes nothing. Haul downloads once more
+/// if the file was put together from several answers, if only the digest could prove that it is complete, or if the server
+/// stated the wanted digest. If the second download has the same digest, it is the source's.
 func decideMismatch(_ state: TransferState, found: ExpectedDigest) -> BodyEnding {
   let attempts = state.attempts
   let isOfJob = state.policy.digest != nil

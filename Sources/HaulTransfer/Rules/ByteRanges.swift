@@ -1,15 +1,15 @@
 /// A set of byte offsets as disjoint, sorted, half-open ranges that never touch.
 ///
-/// The text form is a literal of PostgreSQL's `int8multirange`, such as `{[0,4096),[8192,9000)}`. The set is encoded as
-/// that text too.
+/// The text form is a literal of PostgreSQL's `int8multirange`, such as `{[0,4096),[8192,9000)}`. `Codable` uses that text
+/// too.
 package struct ByteRanges: Sendable, Hashable {
-  /// The ranges in ascending order; none is empty, and between two there is a gap.
+  /// The ranges in ascending order. None is empty, and there is a gap between any two.
   package private(set) var ranges: [Range<Int64>] = []
 
-  /// The empty set.
+  /// Creates the empty set.
   package init() {}
 
-  /// One range; the empty set for an empty one.
+  /// Creates a set of one range, or the empty set if `range` is empty.
   package init(_ range: Range<Int64>) {
     insert(range)
   }
@@ -17,20 +17,19 @@ package struct ByteRanges: Sendable, Hashable {
   /// Whether no offset is in the set.
   package var isEmpty: Bool { ranges.isEmpty }
 
-  /// How many offsets are in the set.
+  /// The number of offsets in the set.
   package var count: Int64 { ranges.reduce(0) { $0 + $1.upperBound - $1.lowerBound } }
 
-  /// One past the last offset, 0 for the empty set.
+  /// The offset after the last one in the set, or 0 for the empty set.
   package var end: Int64 { ranges.last?.upperBound ?? 0 }
 
-  /// One past the last offset that can be reached from 0 without a gap, 0 where 0 is not in the
-  /// set.
+  /// The offset after the last one that can be reached from 0 without a gap, or 0 if 0 is not in the set.
   package var prefixEnd: Int64 {
     guard let first = ranges.first, first.lowerBound == 0 else { return 0 }
     return first.upperBound
   }
 
-  /// Adds every offset of `range`; joins what touches.
+  /// Adds every offset of `range`, and joins ranges that touch.
   ///
   /// - Precondition: `range` starts at 0 or later.
   package mutating func insert(_ range: Range<Int64>) {
@@ -61,7 +60,7 @@ package struct ByteRanges: Sendable, Hashable {
       }
   }
 
-  /// The offsets of `0..<length` that are not in the set, in ascending order.
+  /// Returns the offsets of `0..<length` that are not in the set, in ascending order.
   package func missing(within length: Int64) -> [Range<Int64>] {
     var gaps: [Range<Int64>] = []
     var position: Int64 = 0
@@ -81,8 +80,8 @@ extension ByteRanges: LosslessStringConvertible, Codable {
     "{" + ranges.map { "[\($0.lowerBound),\($0.upperBound))" }.joined(separator: ",") + "}"
   }
 
-  /// Reads what `description` and PostgreSQL write: finite ranges `[a,b)` without spaces, from 0
-  /// on. Order, overlap and touching are normalised; empty ranges are not accepted.
+  /// Reads the text form that `description` and PostgreSQL write: finite ranges `[a,b)` without spaces, from 0 on. Ranges may
+  /// be unsorted, overlap or touch. The result is nil if a range is empty.
   package init?(_ text: String) {
     var scanner = TextScanner(text)
     guard scanner.take("{") else { return nil }

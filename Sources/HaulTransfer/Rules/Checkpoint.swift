@@ -1,60 +1,58 @@
 import FoundationEssentials
 
-/// Durable progress of one download, and in its JSON form the *resume data* that another process or
-/// machine goes on from.
+/// The durable progress of one download. Its JSON form is the *resume data*, from which another process or machine can
+/// continue.
 ///
-/// Everything in it is true of the disk at the moment it is made: it is recorded only after the
-/// bytes of `durable` were synced.
+/// A checkpoint is made only after the bytes of `durable` were synced, so everything in it is true of the disk at that moment.
 package struct Checkpoint: Sendable, Hashable {
-  /// The original URL, never one that a redirect named; nil where the owner keeps it elsewhere.
+  /// The original URL, never the target of a redirect; nil if the owner stores it elsewhere.
   package var url: String?
-  /// Length of the whole representation in bytes.
+  /// The length of the whole representation in bytes.
   package var completeLength: Int64
-  /// What a resume is conditional on; without one nothing is resumed.
+  /// The validator that a resume depends on. Without one, Haul does not resume.
   package var validator: Validator?
-  /// Content codings as sent, lower case, joined by commas; nil for none.
+  /// The content codings as sent, in lower case, joined by commas; nil for none.
   package var contentEncoding: String?
-  /// Type and subtype as sent, lower case; nil where the server sent none.
+  /// The media type and subtype as sent, in lower case; nil if the server sent none.
   package var mediaType: String?
-  /// The name that the server sends for the file; nil where it sent none.
+  /// The name that the server sends for the file; nil if it sent none.
   package var suggestedName: String?
-  /// The path that was chosen for the file, below the directory that was asked for; nil where its path was asked for.
+  /// The path that was chosen for the file, below the requested directory; nil if the path itself was requested.
   var chosenName: String?
-  /// The digest of the whole that the server stated; nil where it did not.
+  /// The digest of the whole file that the server stated; nil if it stated none.
   package var digest: ExpectedDigest?
-  /// When the source was last changed, by its own word, in seconds since 1970; nil where it did not say.
+  /// The time of the source's last change, as the server states it, in seconds since 1970; nil if it did not say.
   package var modified: Int64?
-  /// Which bytes of the part file survive a crash.
+  /// The bytes of the part file that survive a crash.
   package var durable: ByteRanges
-  /// The part file's name in its directory.
+  /// The name of the part file in its directory.
   package var part: String
-  /// The absolute path of that directory; nil where the owner knows it.
+  /// The absolute path of the part file's directory; nil if the owner knows it.
   package var directory: String?
-  /// The part file's inode: a file of that name with another inode is not this one.
+  /// The inode of the part file. A file of that name with another inode is not this part file.
   package var inode: UInt64
-  /// How often the source was found replaced; at three there is no more resuming.
+  /// The number of times that the source was found replaced. After three, Haul does not resume any more.
   package var changes: Int
-  /// Whether the query of the URL has changed since. A query may select another file, so more bytes are compared.
+  /// Whether the query of the URL has changed since. A query may select another file, so Haul compares more bytes.
   package var isMoved = false
-  /// Whether the bytes are those of a URL with another host or path. Only a response with the same strong tag continues them.
-  /// Nothing else that is recorded says anything about the new URL's file.
+  /// Whether the bytes come from a URL with another host or path. Only a response with the same strong tag continues them,
+  /// because nothing else in the record says anything about the new URL's file.
   package var isFromElsewhere = false
-  /// The intent to publish: the final path, set just before the rename and only when all is
-  /// durable.
+  /// The final path of the file, set just before the rename and only when all bytes are durable: the intent to publish.
   package var publishing: String?
-  /// A response that came instead of the rest, see ``SuspectPage``.
+  /// A response that came instead of the rest; see ``SuspectPage``.
   var suspect: SuspectPage?
-  /// How the server last refused a range; nil where it did not.
+  /// The server's last refusals of a range; nil if there was none.
   var refusal: RangeRefusal?
 
-  /// The same refusals of a range in a row.
+  /// Identical refusals of a range in a row.
   struct RangeRefusal: Sendable, Hashable, Codable {
-    /// 0: no response came.
+    /// The status of the response; 0 if no response came.
     var status: Int
     var count: Int
   }
 
-  /// Progress made of its parts.
+  /// Creates a checkpoint.
   package init(
     url: String? = nil, completeLength: Int64, validator: Validator?,
     contentEncoding: String? = nil, mediaType: String? = nil, digest: ExpectedDigest? = nil,
@@ -78,15 +76,15 @@ package struct Checkpoint: Sendable, Hashable {
   /// Whether every byte of the representation is durable.
   package var isComplete: Bool { durable.contains(0..<completeLength) }
 
-  /// Whether the rest may be asked for: some bytes are durable, a validator guards them, and the
-  /// source did not change three times. That the part file is there is for the disk to say.
+  /// Whether the rest may be requested: some bytes are durable, they have a validator, and the source has not changed three
+  /// times. This does not check that the part file exists.
   package var isResumable: Bool {
     guard let validator, changes < Attempts.maximumChanges else { return false }
     if isMoved || validator.isWeak { return durable.prefixEnd >= overlap }
     return !durable.isEmpty
   }
 
-  /// Sets ``durable``. Bytes that are new were compared with those before them, so ``isMoved`` and ``isFromElsewhere`` end.
+  /// Sets ``durable``. New bytes were compared with those before them, so this clears ``isMoved`` and ``isFromElsewhere``.
   mutating func advance(to durable: ByteRanges) {
     if durable != self.durable { (isMoved, isFromElsewhere) = (false, false) }
     self.durable = durable
@@ -99,7 +97,7 @@ package struct Checkpoint: Sendable, Hashable {
 }
 
 extension Checkpoint: Codable {
-  /// The version of the JSON form that this code writes, and the only one it reads.
+  /// The version of the JSON form that this code writes. It reads no other version.
   package static let version = 1
 
   private enum CodingKeys: String, CodingKey {
@@ -108,7 +106,9 @@ extension Checkpoint: Codable {
     case durable, part, directory, inode, changes, publishing, suspect, refusal, moved, elsewhere
   }
 
-  /// The JSON form.
+  /// Reads the JSON form.
+  ///
+  /// - Throws: an error for unreadable data or another version.
   package init(resumeData: [UInt8]) throws(DecodingError) {
     do {
       self = try JSONDecoder().decode(Checkpoint.self, from: Data(resumeData))
@@ -120,7 +120,7 @@ extension Checkpoint: Codable {
     }
   }
 
-  /// Writes the JSON form, keys sorted.
+  /// Returns the JSON form, with sorted keys.
   package func resumeData() throws(EncodingError) -> [UInt8] {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -134,8 +134,7 @@ extension Checkpoint: Codable {
     }
   }
 
-  /// Reads a keyed form. Another version, a negative length or durable bytes beyond the length are
-  /// corrupt data.
+  /// Reads a keyed form. Another version, a negative length and durable bytes beyond the length count as corrupt data.
   package init(from decoder: any Decoder) throws {
     let values = try decoder.container(keyedBy: CodingKeys.self)
     let version = try values.decode(Int.self, forKey: .version)

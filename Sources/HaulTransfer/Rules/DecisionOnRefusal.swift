@@ -1,9 +1,9 @@
-/// Rows 18, 19, 27 and 28: answers that carry nothing of the file.
+/// Decides rows 18, 19, 27 and 28: answers without any bytes of the file.
 func decideRefused(
   _ state: TransferState, asked: RequestKind, head: ResponseHead, now: HTTPDate
 ) -> TableDecision<Action> {
   switch head.status {
-  // Row 19: the host asks for less, or has trouble of its own.
+  // Row 19: the host asks for fewer requests, or has a problem of its own.
   case 429:
     return failure(
       19, .rateLimited, "the server asks for fewer requests (429)", head,
@@ -19,7 +19,7 @@ func decideRefused(
   // Row 19: the connection leads to a server that does not answer for this host (RFC 9110 §15.5.20).
   case 421 where !state.attempts.askedFresh:
     return TableDecision(19, .freshConnection)
-  // Row 18: behind a redirect the address may have expired, so once more from the start.
+  // Row 18: the URL of a redirect may have expired, so start once more at the original URL.
   case let status where state.attempts.redirects > 0 && [401, 403, 404, 410].contains(status):
     if !state.attempts.askedOriginal { return TableDecision(18, .fromOriginal) }
     if asked.isRange, status != 401, !state.attempts.askedWhole {
@@ -27,16 +27,16 @@ func decideRefused(
     }
     return failure(
       18, .refused(status), "the server answered \(status) behind a redirect, twice", head)
-  // Row 28: a network on the way wants a log-in of its own (RFC 6585 §6). Nothing of it is the host's.
+  // Row 28: a network on the way wants a login of its own (RFC 6585 §6). The answer says nothing about the host.
   case 511:
     return failure(
       28, .proxy, "a network on the way wants a log-in before it lets anything through (511)", head)
 
-  // Row 27: it may be the range that is not liked.
+  // Row 27: the server may reject the range.
   case let status where asked.isRange && state.rejectsRange(status):
     return TableDecision(27, .onceWhole)
 
-  // It is this file that has to wait.
+  // Only this file has to wait.
   case 402...499 where ![404, 410].contains(head.status) && head.retryAfter(now: now) != nil:
     return failure(
       19, .http5xx, "the server answered \(head.status) and asks to come back later", head,
@@ -60,10 +60,10 @@ func decideRefused(
 }
 
 extension TransferState {
-  /// Whether an answer of `status` to a range calls for a request without one.
+  /// Whether an answer of `status` to a range request calls for a request without a range.
   ///
-  /// What speaks of the client comes first: logins (401), rate limits (429, 503), the wrong connection (421). What passes by
-  /// itself is asked for again with a pause, and counts as the range's fault after three equal answers.
+  /// Answers about the client come first: logins (401), rate limits (429, 503), the wrong connection (421). Temporary errors
+  /// are retried after a pause. They count as caused by the range after three equal answers.
   func rejectsRange(_ status: Int) -> Bool {
     if attempts.askedWhole { return false }
     switch status {

@@ -1,9 +1,9 @@
-/// Rows 10 to 12 and 26, and the ordinary answer to an ordinary request: 200 OK.
+/// Decides rows 10 to 12 and 26, and the ordinary answer to an ordinary request: 200 OK.
 func decideWhole(
   _ state: TransferState, asked: RequestKind, head: ResponseHead, now: HTTPDate
 ) -> TableDecision<Action> {
   let new = Representation(head, now: now)
-  // Row 26: it says that it carries a part, and is judged as what it says.
+  // Row 26: the answer says that it carries a part, so it is judged as a part.
   if let first = head.partClaim(for: state) {
     if asked.isRange { return decidePart(state, asked: asked, head: head) }
     return failure(
@@ -16,14 +16,14 @@ func decideWhole(
     return TableDecision(nil, .wholeBody(new, resumable: true))
   }
   if asked.isRange { return decideUnranged(state, record, asked: asked, new, head) }
-  // The part need not be lost for it.
+  // The part can be kept if the new body contains it.
   if record.validator?.compared(with: head) == .same, state.canCompare(new, head, least: 1) {
     return TableDecision(nil, .compare(new, isSame: true, resumable: true))
   }
   return TableDecision(nil, .wholeBody(new, resumable: true))
 }
 
-/// What the job does not take, whatever there is of the file.
+/// Rejects answers that the job does not accept, whatever the part holds.
 private func decideUnwanted(
   _ policy: TransferState.Policy, _ new: Representation, _ head: ResponseHead, now: HTTPDate
 ) -> TableDecision<Action>? {
@@ -45,7 +45,7 @@ private func decideUnwanted(
   return TableDecision(12, .suspect(SuspectPage(new, now: now), error))
 }
 
-/// Rows 10, 11 and 15: everything, though a range was asked for.
+/// Decides rows 10, 11 and 15: the whole file came, although a range was requested.
 private func decideUnranged(
   _ state: TransferState, _ record: Checkpoint, asked: RequestKind, _ new: Representation,
   _ head: ResponseHead
@@ -54,10 +54,10 @@ private func decideUnranged(
   let taken: Action =
     isSame && state.canCompare(new, head, least: 1)
     ? .compare(new, isSame: true, resumable: false) : .wholeBody(new, resumable: false)
-  // Nothing but the digest is there to compare with.
+  // Only the digest can be compared.
   if record.validator == .jobDigest { return TableDecision(10, taken) }
 
-  // Row 11: the same validator and another length contradict each other. It may be the rest, sent as if it were the whole.
+  // Row 11: the same validator with another length is a contradiction. The body may be the rest, sent as if it were the whole.
   if isSame, let length = new.completeLength, length != record.completeLength,
     !record.isFromElsewhere
   {
@@ -67,7 +67,7 @@ private func decideUnranged(
   if !state.attempts.askedWhole, asked.mayBeAnswered(by: new, record) {
     return TableDecision(11, .onceWhole)
   }
-  // Row 11: not what was recorded, or nothing says that it is. Length equal to the offset or not.
+  // Row 11: not the recorded file, or nothing proves that it is. The length may even equal the offset.
   guard isSame,
     new.contentEncoding == record.contentEncoding,
     (new.completeLength ?? record.completeLength) == record.completeLength,
@@ -75,9 +75,9 @@ private func decideUnranged(
   else {
     return TableDecision(11, .changedUseBody(new))
   }
-  // A probe has told that the source is what was recorded, and nothing is missing.
+  // A probe has shown that the source is unchanged, and no byte is missing.
   if asked == .probe, record.isComplete { return TableDecision(15, .verify) }
-  // Row 10: the same, and the range refused. Once without If-Range, then one stream from 0.
+  // Row 10: the same file, but the server refused the range. Ask once without If-Range, then take one stream from 0.
   if case .part(_, _, ifRange: true) = asked, !state.attempts.askedPlainRange {
     return TableDecision(10, .oncePlainRange)
   }
@@ -85,8 +85,8 @@ private func decideUnranged(
 }
 
 extension RequestKind {
-  /// Whether a whole representation may be the rest, sent as if it were the whole: it has no length, or that of the range that
-  /// was asked for or of what is missing of it.
+  /// Whether a whole answer may be the rest, sent as if it were the whole: it has no length, or the length of the requested
+  /// range, or the length of the range's missing bytes.
   fileprivate func mayBeAnswered(by new: Representation, _ record: Checkpoint) -> Bool {
     guard case .part(let range, let fresh, _) = self else { return false }
     guard let length = new.completeLength else { return true }
@@ -107,11 +107,11 @@ private func decideSuspect(
   if state.suspect?.confirms(new, type: known.mediaType, now: now) == true {
     return TableDecision(12, .changedUseBody(new))
   }
-  // It may be the file all the same, as from a server that forgets the validator now and then.
+  // It may be the file nevertheless, for example from a server that sometimes omits the validator.
   if state.canCompare(new, head, least: KnownFile.leastProof) {
     return TableDecision(12, .compare(new, isSame: false, resumable: true))
   }
-  // The range may be why. A response to a plain request is judged by itself.
+  // The range may be the cause. A response to a plain request is judged by itself.
   if asked.isRange, !state.attempts.askedWhole { return TableDecision(12, .onceWhole) }
   let page = state.suspect?.next(new, now: now) ?? SuspectPage(new, now: now)
   let kept = state.checkpoint == nil ? "the file" : "the partial file"
@@ -120,9 +120,9 @@ private func decideSuspect(
     .suspectPage,
     "the server sent \(why) (\(new.mediaType ?? "no media type")\(length)) instead of the file; \(kept) is kept",
     status: head.status,
-    // Only what may be confirmed is worth the wait.
+    // Only a response that may be confirmed later is worth the wait.
     retryAfter: page.isConfirmable(for: known.mediaType) ? .seconds(SuspectPage.patience) : nil)
-  // A length that an earlier answer stated, and this one does not.
+  // An earlier answer stated a length, and this one does not.
   if new.completeLength == nil, new.mediaType == nil || new.mediaType == known.mediaType {
     if state.policy.acceptUnverifiedLength { return nil }
     error.errorClass = .unverifiedLength
@@ -133,7 +133,7 @@ private func decideSuspect(
   return TableDecision(12, .suspect(page, error))
 }
 
-/// Row 12: how long a body without a stated length is shows at its end. Until then the old part stays.
+/// Decides row 12 for a body without a stated length. Its length shows only at its end, and the old part stays until then.
 private func decideUnsized(
   _ state: TransferState, asked: RequestKind, _ new: Representation, _ known: KnownFile,
   _ head: ResponseHead, now: HTTPDate
@@ -153,10 +153,10 @@ private func decideUnsized(
 }
 
 extension ResponseHead {
-  /// The first byte of the part that a 200 says it carries; nil where it says nothing of the kind, or carries the whole.
+  /// The first byte of the part that a 200 claims to carry; nil if it claims no part, or carries the whole.
   fileprivate func partClaim(for state: TransferState) -> Int64? {
     let length = if case .bytes(let length) = bodyLength { length } else { Int64?.none }
-    // Where several say different things, each has to speak of the whole.
+    // If several fields disagree, each must describe the whole.
     return values("Content-Range").lazy.compactMap { value -> Int64? in
       do throws(ContentRange.Malformed) {
         switch try ContentRange(value) {
@@ -165,14 +165,14 @@ extension ResponseHead {
           let whole = total ?? state.policy.expectedLength
           let isWhole = (length ?? last + 1) == whole
           return isWhole || whole == nil && state.wantedDigest != nil ? nil : 0
-        // A range beyond the end, under the wrong status.
+        // A range beyond the end, with the wrong status.
         case .unsatisfied(let total): return length ?? total == total ? nil : 0
         }
       } catch {
         guard value.lowercased().hasPrefix("bytes") || value.utf8.first?.isDigit == true else {
           return nil
         }
-        // Beyond the grammar: nobody can tell which bytes these are, unless they begin at 0.
+        // Malformed: nobody can tell which bytes these are, unless they begin at 0.
         var scanner = TextScanner(value)
         _ = scanner.takeWhile { !$0.isDigit }
         guard let first = scanner.integer(), scanner.take("-") else { return nil }
@@ -181,7 +181,7 @@ extension ResponseHead {
     }.first
   }
 
-  /// Whether it has a Content-Range, and each one speaks of all bytes there are.
+  /// Whether the head has a Content-Range, and every Content-Range covers the whole file.
   var isRangeOfAll: Bool {
     let values = values("Content-Range")
     return !values.isEmpty
@@ -193,7 +193,7 @@ extension ResponseHead {
       }
   }
 
-  /// The length of the whole that a Content-Range states of a body from 0 on; nil where none does.
+  /// The length of the whole file, from a Content-Range that starts at 0; nil if there is none.
   fileprivate var rangedLength: Int64? {
     switch try? ContentRange(self) {
     case .part(first: 0, let last, let total?) where last + 1 == total: total
@@ -204,7 +204,7 @@ extension ResponseHead {
 }
 
 extension Representation {
-  /// What the head of a 200 says.
+  /// Reads the head of a 200.
   init(_ head: ResponseHead, now: HTTPDate) {
     completeLength =
       if case .bytes(let length) = head.bodyLength { length } else { head.rangedLength }

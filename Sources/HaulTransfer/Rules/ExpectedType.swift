@@ -1,10 +1,10 @@
 /// The media type that a response must have: `application/zip`, or `video/*` for every subtype.
 package struct ExpectedType: Sendable, Hashable, CustomStringConvertible {
   private let type: String
-  /// nil for every subtype.
+  /// The subtype; nil for every subtype.
   private let subtype: String?
 
-  /// Reads a type without parameters; nil for anything else.
+  /// Reads a media type without parameters, or returns nil for anything else.
   package init?(_ text: String) {
     let parts = text.lowercased().split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count == 2,
@@ -16,7 +16,7 @@ package struct ExpectedType: Sendable, Hashable, CustomStringConvertible {
 
   package var description: String { "\(type)/\(subtype ?? "*")" }
 
-  /// Whether a response of `mediaType` may be the file; one without a type may not.
+  /// Whether a response of `mediaType` may be the file. A response without a type may not.
   func allows(_ mediaType: String?) -> Bool {
     guard let mediaType else { return false }
     return subtype == nil ? mediaType.hasPrefix("\(type)/") : mediaType == description

@@ -1,19 +1,20 @@
 import Synchronization
 
-/// The most bytes a second that are read of bodies, shared by all engines and transfers that are given the same value.
+/// A limit on the bytes per second that bodies receive. All engines and transfers that get the same value share the limit.
 ///
-/// It may be changed at any time. Over a time it holds exactly. What the kernel has buffered ahead of it is not counted: the sender is slowed by TCP.
+/// You may change it at any time. On average the limit is kept exactly. Bytes that the kernel has buffered ahead do not count;
+/// TCP slows the sender.
 public final class RateLimit: Sendable {
   private let pace: Mutex<RatePace>
 
-  /// A limit for any number of downloads. For no limit, use none.
+  /// Creates a limit for any number of downloads. For unlimited downloads, use no `RateLimit`.
   ///
   /// - Precondition: `bytesPerSecond` is positive.
   public init(bytesPerSecond: Int64) {
     pace = Mutex(RatePace(bytesPerSecond: bytesPerSecond))
   }
 
-  /// The limit. A change counts within a quarter of a second.
+  /// The limit in bytes per second. A change takes effect within a quarter of a second.
   ///
   /// - Precondition: A new value is positive.
   public var bytesPerSecond: Int64 {
@@ -21,21 +22,21 @@ public final class RateLimit: Sendable {
     set { pace.withLock { $0.change(to: newValue, now: .now) } }
   }
 
-  /// How long nothing may be read; not above zero where something may.
+  /// Returns the time until something may be read; zero or negative if it may be read now.
   func wait(now: ContinuousClock.Instant) -> Duration { pace.withLock { $0.wait(now: now) } }
 
-  /// `count` bytes were read.
+  /// Counts `count` bytes that were read.
   func consume(_ count: Int, now: ContinuousClock.Instant) {
     pace.withLock { $0.consume(count, now: now) }
   }
 }
 
-/// When bytes may be read so that a rate holds. Pure: time is passed in. Clock: `ContinuousClock`.
+/// Calculates when bytes may be read to keep a rate. It reads no clock: time is passed in. Clock: `ContinuousClock`.
 ///
-/// Each byte moves the moment up to which the bytes so far use up the rate; until then nothing more is read. A
-/// piece may thus be larger than what is due when it comes, and what follows waits the longer.
+/// Each byte moves the time until which the rate is used up, and before that time nothing more is read. A piece may thus be
+/// larger than the rate allows when it comes. What follows waits longer then.
 struct RatePace {
-  /// Unused time that may still be used, because waiting exchanges wake a little late.
+  /// The unused time that may still be used later, because waiting exchanges wake a little late.
   static let slack = Duration.milliseconds(100)
 
   private(set) var bytesPerSecond: Int64
@@ -46,7 +47,7 @@ struct RatePace {
     self.bytesPerSecond = bytesPerSecond
   }
 
-  /// What was read at the old rate is not held against the new one for longer than ``slack``.
+  /// Changes the rate. Bytes read at the old rate delay the next ones by at most ``slack``.
   mutating func change(to bytesPerSecond: Int64, now: ContinuousClock.Instant) {
     precondition(bytesPerSecond > 0, "nothing would ever be read")
     self.bytesPerSecond = bytesPerSecond

@@ -1,23 +1,22 @@
 extension TransferError {
-  /// Whether asking again may help, and who is to wait for what. The raw value is the database's word.
+  /// Whether a retry may help, and what has to wait for it. The raw value is the database's word.
   package enum Retry: String, Sendable, CaseIterable {
-    /// Asking again will not change it.
+    /// A retry gives the same result.
     case never = "permanent"
     /// A problem of this download: retry after a pause, a limited number of times.
     case job
-    /// Trouble of the host: nothing is asked of it for a while, and the download is not to blame.
+    /// A problem of the host: the host gets no requests for a while, and the failure does not count against the download.
     case host
-    /// Trouble of the worker that tried: again after a while, by whichever worker has the download then, and the download is
-    /// not to blame.
+    /// A problem of the worker: retry later on any worker. The failure does not count against the download.
     case worker
-    /// A retry from here will not help, but it is not the download's fault, and another attempt may continue from
-    /// the durable bytes.
+    /// A retry from this machine does not help, but the failure does not count against the download. Another attempt may
+    /// continue from the durable bytes.
     case kept
   }
 }
 
 extension TransferError.Class {
-  /// What follows from an error of this class. The database decides by the same words; a test compares them.
+  /// How to retry after an error of this class. The database uses the same words; a test compares them.
   package var retry: TransferError.Retry {
     switch self {
     case .http403, .http404, .http410, .http4xx, .noFile, .digest, .length, .tooLarge,

@@ -1,38 +1,38 @@
 import HaulSystem
 
-/// When a failed download is tried again. The rules are those of a pool of workers.
+/// Rules for retrying a failed download. A pool of workers uses the same rules.
 ///
-/// - Trouble of the download, such as a time-out, a broken connection or a 5xx answer: again after a random time, up to a bound
-///   that doubles from 2 seconds to 10 minutes, until ``maxAttempts`` have failed.
-/// - Trouble of the host, which does not answer or asks for less (429): again after 1 second to 5 minutes, for up to
-///   ``maxHostWait``. This uses up no attempt.
-/// - All else, such as a 404 answer, a wrong digest or a missing right: never.
+/// - A problem of the download, such as a time-out, a broken connection or a 5xx answer: retry after a random time, up to a
+///   bound that doubles from 2 seconds to 10 minutes, until ``maxAttempts`` have failed.
+/// - A problem of the host, which does not answer or asks for fewer requests (429): retry after 1 second to 5 minutes, for up
+///   to ``maxHostWait``. This uses up no attempt.
+/// - Everything else, such as a 404 answer, a wrong digest or a missing right: never retry.
 ///
-/// What the server asks for (Retry-After) is always waited for. Partial files are kept and continued.
+/// Haul always waits as long as the server asks (Retry-After). Partial files are kept and continued.
 public struct RetryPolicy: Sendable, Hashable {
-  /// How many attempts may fail by the download's own trouble; 1 tries no second time. Default: 5.
+  /// The number of attempts that may fail because of the download itself; 1 means no retry. Default: 5.
   public var maxAttempts = 5
-  /// For how long a host may be in trouble, a name that cannot be resolved included. Default: an hour.
+  /// How long a host may be in trouble, including a name that cannot be resolved. Default: an hour.
   public var maxHostWait = Duration.seconds(3600)
 
-  /// The defaults.
+  /// Creates a policy with the defaults.
   public init() {}
 
-  /// What has failed so far.
+  /// The failures of a download so far.
   package struct Failures: Sendable, Equatable {
-    /// By the download's own trouble.
+    /// The number of failures caused by the download.
     package var charged = 0
-    /// By the host's trouble, in a row.
+    /// The number of consecutive failures caused by the host.
     package var host = 0
-    /// Since when the host has been in trouble; nil while it is not.
+    /// The time since which the host has been in trouble; nil if it is not.
     package var hostSince: ContinuousClock.Instant?
 
     package init() {}
   }
 
-  /// Counts the failure and returns the wait before the next attempt; nil if there is none.
+  /// Counts the failure and returns the wait before the next attempt, or nil if there is no further attempt.
   ///
-  /// - Parameter dice: in 0..<1.
+  /// - Parameter dice: a random number in 0..<1.
   package func delay(
     after error: TransferError, _ failures: inout Failures, now: ContinuousClock.Instant,
     dice: Double
@@ -55,12 +55,12 @@ public struct RetryPolicy: Sendable, Hashable {
     }
   }
 
-  /// The database's `haul.job_backoff`.
+  /// Returns the same wait as the database's `haul.job_backoff`.
   private static func jobBackoff(_ failures: Int, _ dice: Double) -> Duration {
     min(.seconds(600), .seconds(2 << min(failures, 10))) * dice
   }
 
-  /// The database's `haul.host_backoff`.
+  /// Returns the same wait as the database's `haul.host_backoff`.
   private static func hostBackoff(_ failures: Int, _ dice: Double) -> Duration {
     min(.seconds(300), .seconds(1 << min(failures, 10))) * (0.5 + dice / 2)
   }

@@ -1,23 +1,23 @@
 import FoundationEssentials
 
-/// What a source said about a file that was downloaded completely. A later request can ask by it whether the source still
-/// has the same file (RFC 9110 §13.1.2, §13.1.3).
+/// The source's statements about a completely downloaded file. With them, a later request can ask whether the source still has
+/// the same file (RFC 9110 §13.1.2, §13.1.3).
 package struct SourceRecord: Sendable, Hashable {
-  /// The entity tag as sent, strong or weak; nil where there was none.
+  /// The entity tag as sent, strong or weak; nil if there was none.
   var entityTag: String?
-  /// Last-Modified as sent, where ``Validator`` takes it for one.
+  /// The Last-Modified value as sent, if ``Validator`` accepts it as a validator.
   var lastModified: String?
-  /// The media type, as ``Checkpoint/mediaType`` keeps it.
+  /// The media type, in the form of ``Checkpoint/mediaType``.
   package var mediaType: String?
-  /// The SHA-256 of the URL that answered, in hexadecimal, where redirects had led to another than the job's. A validator
-  /// tells representations of one resource apart, not of several.
+  /// The SHA-256 of the URL that answered, in hexadecimal; nil unless redirects led to another URL than the job's. A validator
+  /// distinguishes representations of one resource, not of several resources.
   var resource: String?
-  /// The file's length in bytes, where it is known.
+  /// The length of the file in bytes; nil if it is not known.
   package var length: Int64?
   /// A response that came instead of the file's next content, see ``SuspectPage``.
   package var suspect: SuspectPage?
 
-  /// The record of the answer that carried the file, or of a 206 that continued it.
+  /// Creates the record from the answer that carried the file, or from a 206 that continued it.
   init(
     validator: Validator?, mediaType: String?, head: ResponseHead, resource: String?
   ) {
@@ -31,15 +31,15 @@ package struct SourceRecord: Sendable, Hashable {
     self.resource = resource
   }
 
-  /// The field that makes a request conditional on another representation being there; nil where nothing can. With an
-  /// entity tag the date says nothing more (§13.1.3).
+  /// The field that makes a request conditional: the source sends the file only if it changed. Nil without a validator. With
+  /// an entity tag the date says nothing more (§13.1.3).
   var condition: ResponseHead.Field? {
     if let entityTag { return .init("If-None-Match", entityTag) }
     return lastModified.map { .init("If-Modified-Since", $0) }
   }
 
-  /// Whether a 304 may speak of this representation: the validator that it repeats, where it does, is the one that was
-  /// sent, by weak comparison (§8.8.3.2).
+  /// Whether a 304 may refer to this representation. If the 304 repeats a validator, it must equal the one that was sent, by
+  /// weak comparison (§8.8.3.2).
   func isMeant(by head: ResponseHead) -> Bool {
     if let entityTag {
       let tags = head.values("ETag")
@@ -50,13 +50,13 @@ package struct SourceRecord: Sendable, Hashable {
     }
   }
 
-  /// Whether an answer with a body repeats the validator.
+  /// Whether an answer with a body repeats the validator of this record.
   func isRepeated(by head: ResponseHead) -> Bool {
     let values = head.values(entityTag == nil ? "Last-Modified" : "ETag")
     return !values.isEmpty && isMeant(by: head)
   }
 
-  /// The bytes of a tag without what makes it a weak one; nil where it is none.
+  /// Returns the bytes of an entity tag without the mark `W/`, or nil if `text` is not an entity tag.
   private static func opaqueTag(_ text: String) -> [UInt8]? {
     let tag = text.hasPrefix("W/") ? text.dropFirst(2) : text[...]
     return Validator.isStrongTag(String(tag)) ? Array(tag.utf8) : nil
@@ -64,7 +64,7 @@ package struct SourceRecord: Sendable, Hashable {
 }
 
 extension SourceRecord {
-  /// What is kept, by name.
+  /// The stored values by name.
   package var fields: [String: String] {
     let all = [
       "etag": entityTag, "modified": lastModified, "type": mediaType, "url": resource,
@@ -73,7 +73,7 @@ extension SourceRecord {
     return all.compactMapValues(\.self)
   }
 
-  /// Reads what ``fields`` gives.
+  /// Reads the values that ``fields`` returns.
   package init(fields: [String: String]) {
     entityTag = fields["etag"]
     lastModified = fields["modified"]
@@ -93,6 +93,6 @@ extension SourceRecord {
 }
 
 extension WebURL {
-  /// What a ``SourceRecord`` knows the URL by.
+  /// The name of the URL in a ``SourceRecord``: its SHA-256.
   var resource: String { DigestAlgorithm.sha256(of: text) }
 }

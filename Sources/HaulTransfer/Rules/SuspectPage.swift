@@ -1,18 +1,18 @@
-/// A complete response that may be an error page in place of the file, as it was first seen.
+/// A complete response that may be an error page instead of the file, as it was first seen.
 ///
-/// The same response again, at least ``patience`` later, counts as the file's new content if it has a validator of its own
-/// and the file's media type. Error texts repeat too, so nothing else does.
+/// If the same response comes again at least ``patience`` later, it counts as the file's new content, but only with a
+/// validator of its own and the file's media type. Error texts repeat too, so no other response counts.
 package struct SuspectPage: Sendable, Hashable, Codable {
-  /// Seconds until the response's repetition says something.
+  /// The number of seconds after which a repeated response counts.
   static let patience: Int64 = 60
 
-  /// As ``Validator/text``; nil where it had none.
+  /// The validator in the form of ``Validator/text``; nil if the response had none.
   var validator: String?
-  /// Type and subtype in lower case; nil where it had none.
+  /// The type and subtype in lower case; nil if the response had none.
   var mediaType: String?
-  /// In bytes; nil where it stated none.
+  /// The length in bytes; nil if the response stated none.
   var length: Int64?
-  /// When it came first, in seconds since 1970.
+  /// The time when the response first came, in seconds since 1970.
   var firstSeen: Int64
 
   init(_ new: Representation, now: HTTPDate) {
@@ -22,38 +22,38 @@ package struct SuspectPage: Sendable, Hashable, Codable {
     firstSeen = now.seconds
   }
 
-  /// Whether `new` is this response again.
+  /// Whether `new` is the same response again.
   private func isRepeated(by new: Representation) -> Bool {
     validator == new.validator?.text && mediaType == new.mediaType
       && length == new.completeLength
   }
 
-  /// Whether its repetition would make it the new content of a file of `type`.
+  /// Whether a repetition of this response would make it the new content of a file of `type`.
   func isConfirmable(for type: String?) -> Bool { validator != nil && mediaType == type }
 
-  /// Whether `new` may replace a file of `type`, since it came before.
+  /// Whether `new` may replace a file of `type`, since the same response came before.
   func confirms(_ new: Representation, type: String?, now: HTTPDate) -> Bool {
     isRepeated(by: new) && isConfirmable(for: type) && now.seconds - firstSeen >= Self.patience
   }
 
-  /// The page to remember after `new`: this one where it came again, so that its time counts.
+  /// Returns the page to remember after `new`. If `new` is the same response again, this page stays with its first time.
   func next(_ new: Representation, now: HTTPDate) -> SuspectPage {
     isRepeated(by: new) ? self : SuspectPage(new, now: now)
   }
 }
 
-/// What is known of the file that a complete response may replace: of a part, or of a finished file.
+/// The facts about the file that a complete response would replace: a part or a finished file.
 struct KnownFile: Sendable {
   var hasValidator: Bool
   var mediaType: String?
-  /// The length of the whole in bytes; nil where it is not known.
+  /// The length of the whole file in bytes; nil if it is not known.
   var length: Int64?
-  /// Bytes that would be lost.
+  /// The number of bytes that would be lost.
   var saved: Int64
   /// See ``Checkpoint/isMoved``.
   var isMoved = false
 
-  /// Why `new` looks like an error page, as a clause; nil where it does not. `isSame`: its validator is the file's.
+  /// Returns why `new` looks like an error page, as a clause, or nil if it does not. `isSame`: `new` has the file's validator.
   func suspicion(of new: Representation, isSame: Bool) -> String? {
     let isPage = new.mediaType == "text/html"
     if isPage, mediaType.map({ $0 != new.mediaType }) ?? !isSame {
@@ -74,7 +74,7 @@ struct KnownFile: Sendable {
     return nil
   }
 
-  /// Whether much of what is saved would be lost for a file of `length` bytes.
+  /// Whether a file of `length` bytes would lose much of what is saved.
   func isMuchLonger(than length: Int64) -> Bool {
     length < saved / 2 && saved - length >= Self.leastLoss
   }
@@ -84,15 +84,15 @@ struct KnownFile: Sendable {
     type.hasPrefix("text/") || type.hasSuffix("json") || type.hasSuffix("xml")
   }
 
-  /// Fewer bytes than these are not worth a doubt.
+  /// The smallest loss in bytes that makes a shorter response suspect.
   private static let leastLoss: Int64 = 16_384
 
-  /// Bytes of a part that prove by being equal that a response is the same file: two texts may begin with the same line.
+  /// The number of equal bytes that prove that a response is the same file. Two texts may begin with the same line.
   static let leastProof: Int64 = 1024
 }
 
 extension TransferState {
-  /// What a complete response would replace; nil for nothing.
+  /// The file that a complete response would replace; nil if there is none.
   var knownFile: KnownFile? {
     guard policy.mayBePages else { return nil }
     if let checkpoint {
@@ -109,13 +109,13 @@ extension TransferState {
       saved: present.length ?? 0)
   }
 
-  /// Whether a response has the validator of what it would replace.
+  /// Whether a response has the validator of the file that it would replace.
   func isSame(_ head: ResponseHead) -> Bool {
     guard let checkpoint else { return present?.isRepeated(by: head) ?? false }
     guard let validator = checkpoint.validator, validator != .jobDigest else { return false }
     return validator.compared(with: head) == .same
   }
 
-  /// The suspect that came before, whatever the file.
+  /// The suspect response that was remembered, from the part or from the finished file.
   var suspect: SuspectPage? { checkpoint?.suspect ?? present?.suspect }
 }

@@ -1,12 +1,12 @@
-/// What a request asked for: the frame in which its answer is judged.
+/// The kind of a request. Its answer is judged by it.
 enum RequestKind: Sendable, Hashable {
-  /// Everything: no Range.
+  /// Everything, without Range.
   case whole
-  /// Everything, unless the source still has what `TransferState.present` is the record of.
+  /// Everything, unless the source still has the file that `TransferState.present` records.
   case ifChanged
-  /// The bytes of `range`, whose start lies in what is durable; `fresh` is its first missing byte.
+  /// The bytes of `range`, whose start lies in the durable bytes; `fresh` is the first missing byte of the range.
   case part(range: Range<Int64>, fresh: Int64, ifRange: Bool)
-  /// `bytes=0-0` without condition.
+  /// `bytes=0-0` without a condition.
   case probe
 
   /// Whether a Range was sent.
@@ -18,36 +18,37 @@ enum RequestKind: Sendable, Hashable {
   }
 }
 
-/// The next thing to do for a download.
+/// The next step of a download.
 enum Step: Sendable, Equatable {
-  /// Ask the original URL, with these fields besides the job's own.
+  /// Send a request to the original URL, with these fields in addition to the job's own.
   case request(fields: [ResponseHead.Field], asked: RequestKind)
   /// Every byte is durable: check digest and length, then publish.
   case verify
 }
 
-/// Everything the decisions rest on.
+/// All facts that the decisions depend on.
 struct TransferState: Sendable, Hashable {
   /// What the job demands or tolerates.
   struct Policy: Sendable, Hashable {
-    /// A longer representation fails; nil for no limit. In bytes.
+    /// The maximum length in bytes; nil for no limit. A longer file fails.
     var maximumLength: Int64?
-    /// The length that the job names, in bytes.
+    /// The length in bytes that the job demands; nil for any.
     var expectedLength: Int64?
     /// The media type that the job demands.
     var expectedType: ExpectedType?
     /// The digest that the job demands.
     var digest: ExpectedDigest?
-    /// A body without length, ended by the closing of the connection, counts as complete.
+    /// Whether a body without length counts as complete when the connection closes.
     var acceptUnverifiedLength = false
-    /// Whether what comes may be an error page, as over HTTP it may.
+    /// Whether an answer may be an error page, as over HTTP.
     var mayBePages = true
-    /// Whether a body is sent, to which 201 may answer with the file.
+    /// Whether the request has a body. Then a 201 may carry the file.
     var sendsBody = false
-    /// More redirects in a row fail.
+    /// The maximum number of consecutive redirects.
     var maximumRedirects = 10
 
-    /// Why a file of that length is not what the job names; nil where it is, or one of them is not known.
+    /// Returns why a file of that length is not the one that the job demands, or nil if it is or one of the lengths is not
+    /// known.
     func refusal(ofLength length: Int64?) -> TransferError? {
       guard let length, let expectedLength, length != expectedLength else { return nil }
       return TransferError(
@@ -55,22 +56,22 @@ struct TransferState: Sendable, Hashable {
     }
   }
 
-  /// What is durable and recorded. An old one stays until a new body begins.
+  /// The recorded durable progress. An old checkpoint stays until a new body begins.
   var checkpoint: Checkpoint?
   /// The source's validators for a finished file that is downloaded only if it changed; nil if there is none.
   var present: SourceRecord?
-  /// The digest that the server states of the representation under way.
+  /// The digest that the server states for the representation in progress.
   var stated: ExpectedDigest?
-  /// The length that an earlier answer stated, where a later one may state none.
+  /// The length that an earlier answer stated. A later answer may state none.
   var earlierLength: Int64?
-  /// Whether the answer under way has a validator.
+  /// Whether the answer in progress has a validator.
   var isValidated = true
-  /// What has been tried.
+  /// The attempts so far.
   var attempts: Attempts
   /// What the job demands.
   var policy: Policy
 
-  /// The state of a download that starts or goes on from `checkpoint`.
+  /// Creates the state of a download that starts, or that continues from `checkpoint`.
   init(checkpoint: Checkpoint?, rangeUnsafe: Bool = false, policy: Policy = Policy()) {
     self.checkpoint = checkpoint
     attempts = Attempts(checkpoint: checkpoint, rangeUnsafe: rangeUnsafe)
@@ -82,10 +83,10 @@ struct TransferState: Sendable, Hashable {
   /// The required digest of the file. The job's digest takes precedence over the server's: the user knows better.
   var wantedDigest: ExpectedDigest? { policy.digest ?? stated }
 
-  /// The next step, from what is durable and what has been tried.
+  /// Returns the next step, from the durable bytes and the attempts so far.
   ///
-  /// Identity is asked for, since a range of a body encoded on the fly means nothing. The range is
-  /// closed and never starts at the complete length: to ask for nothing is not a question.
+  /// The request asks for identity coding, since a range of a body encoded on the fly means nothing. The range has an end and
+  /// never starts at the complete length, because a range without bytes asks for nothing.
   mutating func next() -> Step {
     attempts.redirects = 0
     var fields = [ResponseHead.Field("Accept-Encoding", "identity")]
@@ -113,15 +114,15 @@ struct TransferState: Sendable, Hashable {
       fields: fields, asked: .part(range: range, fresh: gap.lowerBound, ifRange: ifRange))
   }
 
-  /// What makes a request for everything conditional, at the URL that ``present`` speaks of, until an answer could not be
-  /// believed or another body has begun. `resource` is as in `SourceRecord`.
+  /// Returns the field that makes a request for everything conditional, or nil. It applies only at the URL that ``present``
+  /// records, until an answer could not be believed or another body has begun. `resource` is as in `SourceRecord`.
   func condition(at resource: String?) -> ResponseHead.Field? {
     guard let present, present.resource == resource, checkpoint == nil, attempts.mode == .resume
     else { return nil }
     return present.condition
   }
 
-  /// Judges an answer's head by `decide` and counts what follows.
+  /// Judges an answer's head with `decide`, and counts the consequences.
   mutating func answered(_ head: ResponseHead, asked: RequestKind, now: HTTPDate) -> TableDecision<
     Action
   > {
@@ -138,7 +139,7 @@ struct TransferState: Sendable, Hashable {
     case .suspect(let page, _), .trial(_, let page, _):
       checkpoint?.suspect = page
       present?.suspect = page
-      // Only the job's digest can tell of what is suspect from its head on.
+      // Only the job's digest can judge an answer whose head is already suspect.
       if case .trial(let new, _, _) = ruling.verdict, policy.digest == nil {
         stated = new.digest
         isValidated = new.validator != nil || new.hasWeakValidator
@@ -154,11 +155,11 @@ struct TransferState: Sendable, Hashable {
     return ruling
   }
 
-  /// Statuses that may pass by themselves; a range that gets one is asked for again before it is given up.
+  /// The statuses of temporary errors. Haul repeats a range request that gets one before it gives the range up.
   private static let passing: Set<Int> = [408, 425, 500, 502, 504]
 
-  /// Counts a failure of a request without any bytes. Returns whether everything is to be asked for once, because the range
-  /// may be why: at once where waiting changes nothing, otherwise after three in a row (row 27).
+  /// Counts a failure of a request without any bytes. Returns whether to ask once for everything because the range may be the
+  /// cause: at once if waiting changes nothing, otherwise after three failures in a row (row 27).
   mutating func failed(_ error: TransferError, asked: RequestKind) -> Bool {
     guard asked.isRange, !attempts.askedWhole else { return false }
     switch error.errorClass {
@@ -173,21 +174,21 @@ struct TransferState: Sendable, Hashable {
     return true
   }
 
-  /// The overlap of an accepted range differs from the disk: row 5, reached late.
+  /// Notes that the overlap of an accepted range differs from the disk: row 5, found late.
   mutating func overlapDiffered() -> TableDecision<Action> {
     attempts.note(.changedRestart)
     attempts.differed = true
     return TableDecision(5, .changedRestart)
   }
 
-  /// A whole answer that was compared with the part differs from it: row 10 or 12, reached late.
+  /// Notes that a whole answer differs from the part that it was compared with: row 10 or 12, found late.
   mutating func wholeDiffered() -> TableDecision<Action> {
     attempts.noteDifference()
     return TableDecision(12, .onceWhole)
   }
 
-  /// Whether a whole answer of this head can be compared with the part while it arrives. `least`: bytes that are to be there for
-  /// it.
+  /// Whether a whole answer with this head can be compared with the part while it arrives. `least`: the number of bytes that
+  /// the part must have from 0 on.
   func canCompare(_ new: Representation, _ head: ResponseHead, least: Int64) -> Bool {
     guard let checkpoint, !attempts.differed, !attempts.judgesAlone, attempts.mismatch == nil else {
       return false
@@ -197,8 +198,7 @@ struct TransferState: Sendable, Hashable {
       && checkpoint.durable.prefixEnd >= least && stated.map(head.contradicts) != true
   }
 
-  /// Judges a body's end by `decideEnd` and counts what follows. `checkpoint` is up to date by
-  /// then.
+  /// Judges a body's end with `decideEnd`, and counts the consequences. `checkpoint` must be up to date.
   mutating func ended(_ body: Body) -> TableDecision<BodyEnding> {
     let ruling = decideEnd(self, body: body)
     attempts.note(ruling.verdict, progress: body.progress)
@@ -206,12 +206,12 @@ struct TransferState: Sendable, Hashable {
     return ruling
   }
 
-  /// Judges a digest that is not the wanted one by `decideMismatch` and counts what follows.
+  /// Judges a wrong digest with `decideMismatch`, and counts the consequences.
   mutating func mismatched(found: ExpectedDigest) -> BodyEnding {
     let ending = decideMismatch(self, found: found)
     attempts.note(ending, progress: false)
     attempts.mismatch = found
-    // What the job's digest refutes is no measure for what comes next, which it will judge too.
+    // Do not compare later answers with bytes that the job's digest refuted. The digest will judge those answers too.
     if policy.digest != nil { checkpoint = nil }
     return ending
   }
