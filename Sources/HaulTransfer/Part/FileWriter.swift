@@ -1,25 +1,25 @@
 package import HaulSystem
 import Synchronization
 
-/// The disk half of a download's sink: takes buffers in file order, writes them off the caller's thread,
-/// and says when the network should wait.
+/// Writes a download's bytes to its part file. It takes buffers in file order, writes them off the caller's thread, and says
+/// when the network should wait.
 ///
-/// One writer serves one part file, through as many answers as it takes.
+/// One writer serves one part file, for any number of answers.
 package final class FileWriter: Sendable {
-  /// Whether the caller may go on.
+  /// Whether the caller may pass on more buffers.
   package enum Pressure: Sendable, Equatable {
     case ready
-    /// Enough is waiting: hand over no more until `whenReady` is called.
+    /// Enough buffers wait: pass on no more until `whenReady` is called.
     case behind
-    /// An earlier buffer failed; ``sync()`` says how. This one was dropped.
+    /// An earlier buffer failed, and this one was dropped. ``sync()`` throws the failure.
     case failed
   }
 
-  /// Why nothing more is written. Once there is a failure it stays.
+  /// The reason why nothing more is written. The first failure stays.
   package enum Failure: Error, Sendable, Equatable {
-    /// The bytes sent for the overlap are not those on disk: the source was replaced.
+    /// The overlap that the source sent differs from the bytes on disk: the source was replaced.
     case overlapDiffers
-    /// Writing or syncing failed. A failed sync may have lost what was written before it.
+    /// Writing or syncing failed. A failed sync may have lost the bytes written before it.
     case file(TransferError)
   }
 
@@ -30,14 +30,14 @@ package final class FileWriter: Sendable {
     var failure: Failure?
   }
 
-  /// The digests so far, each of `0..<end`.
+  /// The running digests, each of the bytes `0..<end`.
   private struct Running {
     var contexts: [DigestContext]
     var end: Int64 = 0
     var isCatchingUp = false
 
-    /// Hands over all digests and how far they are, where one by `algorithm` is among them that can still be one of `length`
-    /// bytes; else none.
+    /// Returns all digests and how many bytes they cover, and removes them. Returns none if none uses `algorithm`, or if they
+    /// cover more than `length` bytes.
     mutating func taken(
       _ algorithm: DigestAlgorithm, _ length: Int64
     ) -> (contexts: [DigestContext], end: Int64) {
@@ -47,7 +47,7 @@ package final class FileWriter: Sendable {
       return (contexts, end)
     }
 
-    /// The digest by `algorithm`, where it is one of `length` bytes already; nil where bytes are still missing. Once only.
+    /// Returns the digest by `algorithm` if it covers `length` bytes; otherwise nil. Works only once per digest.
     mutating func finished(_ algorithm: DigestAlgorithm, _ length: Int64) -> [UInt8]? {
       guard end == length, let index = contexts.firstIndex(where: { $0.algorithm == algorithm })
       else { return nil }
@@ -55,26 +55,28 @@ package final class FileWriter: Sendable {
     }
   }
 
-  /// Makes or has the file; called once, on a thread of the pool.
+  /// Opens or creates the file. Called once, on a thread of the pool.
   private let open: @Sendable () throws(TransferError) -> PartFile
-  /// The file once it is open; set by the serial closures only.
+  /// The file once it is open. Only the serial closures set it.
   private let opened = Mutex<PartFile?>(nil)
   private let pool: IOPool
   private let io: SerialIO
   private let limit: Int
   private let whenReady: @Sendable () -> Void
   private let state: Mutex<State>
-  /// Used on threads of the pool only; held for as long as a block takes.
+  /// The digests. Used on threads of the pool only; the lock is held while a block is digested.
   private let running: Mutex<Running>
 
+  /// Creates a writer. It opens the file before the first write.
+  ///
   /// - Parameters:
-  ///   - opening: creates or opens the file, which only this object writes. Called before the first write.
-  ///   - durable: what of it is durable already.
-  ///   - digests: computed on the way, from what the disk holds already on; see ``catchUp()``.
-  ///   - pool: whose threads write.
-  ///   - limit: buffers waiting to be written before the caller is asked to wait.
-  ///   - whenReady: called on a thread of the pool, once after each `.behind`, when half of them
-  ///     are written or a failure ends the waiting.
+  ///   - opening: creates or opens the file. Only this object writes it.
+  ///   - durable: the bytes of the file that are already durable.
+  ///   - digests: the digests to compute while bytes arrive. ``catchUp()`` adds the bytes that the disk already has.
+  ///   - pool: the threads that write.
+  ///   - limit: the number of waiting buffers at which the caller must wait.
+  ///   - whenReady: called on a thread of the pool, once after each `.behind`, when half of the buffers are written or a
+  ///     failure ends the waiting.
   package init(
     opening: @escaping @Sendable () throws(TransferError) -> PartFile, durable: ByteRanges,
     digests: [DigestAlgorithm], pool: IOPool, limit: Int = 4,
@@ -87,11 +89,11 @@ package final class FileWriter: Sendable {
     self.pool = pool
     io = SerialIO(pool)
     state = Mutex(State(written: durable))
-    // An algorithm that libcrypto lacks is left out here, and reading back says so.
+    // An algorithm that libcrypto lacks is left out here. Reading the file back later reports it.
     running = Mutex(Running(contexts: digests.compactMap { try? DigestContext($0) }))
   }
 
-  /// A writer of a file that is open already.
+  /// Creates a writer for a file that is already open.
   package convenience init(
     _ part: PartFile, durable: ByteRanges, digests: [DigestAlgorithm], pool: IOPool,
     limit: Int = 4, whenReady: @escaping @Sendable () -> Void
@@ -102,8 +104,8 @@ package final class FileWriter: Sendable {
     opened.withLock { $0 = part }
   }
 
-  /// Takes a buffer to be written at `offset`; returns at once. Bytes before `compareUntil` are on disk
-  /// already: they are compared and not written. Only the first `count` bytes count, where that is given.
+  /// Queues a buffer to be written at `offset`, and returns at once. Bytes before `compareUntil` are already on disk: they are
+  /// compared and not written. Only the first `count` bytes of the buffer are used.
   package func write(
     _ buffer: GatherBuffer, at offset: Int64, compareUntil: Int64 = 0, count: Int = .max
   ) -> Pressure {
@@ -118,22 +120,21 @@ package final class FileWriter: Sendable {
     return pressure
   }
 
-  /// What waits to be written is dropped, and nothing more is taken: ``flush()`` fails from here on.
+  /// Drops all buffers that wait, and accepts no more: ``flush()`` fails from now on.
   package func abandon() {
     _ = fail(.file(TransferError(.cancelled, "the file was given up")))
   }
 
-  /// Waits for everything handed over before.
+  /// Waits until all buffers passed before are written.
   ///
   /// - Returns: all written bytes. Only those that were durable before are durable.
   package func flush() async throws(Failure) -> ByteRanges {
-    // Without a turn of the pool where nothing waits.
+    // Needs no turn of the pool if nothing waits.
     if state.withLock({ $0.outstanding == 0 }) { return try written() }
     return try await io.run { () throws(Failure) in try self.written() }
   }
 
-  /// Waits for everything handed over before, and for fdatasync; what is handed over later may be
-  /// written meanwhile.
+  /// Waits until all buffers passed before are written, and then for fdatasync. Later buffers may be written meanwhile.
   ///
   /// - Returns: all durable bytes, which a checkpoint may name.
   package func sync() async throws(Failure) -> ByteRanges {
@@ -153,9 +154,9 @@ package final class FileWriter: Sendable {
   /// The file, if it is open.
   var openFile: PartFile? { opened.withLock(\.self) }
 
-  /// The file, made if it was not yet: also where no byte ever came.
+  /// Returns the file, and creates it if necessary, even if no byte came.
   package func part() async throws(Failure) -> PartFile {
-    // Without a turn of the pool where it is open already, which is nearly always.
+    // Needs no turn of the pool if the file is already open, which is nearly always the case.
     if let file = opened.withLock({ $0 }), state.withLock({ $0.failure }) == nil { return file }
     return try await io.run { () throws(Failure) in try self.fileOrFailure() }
   }
@@ -175,8 +176,8 @@ package final class FileWriter: Sendable {
     return file
   }
 
-  /// Reads what is on the disk already into the digests, a block a turn, while the rest is on its way; returns
-  /// at once. Again is no error.
+  /// Adds the bytes that the disk already has to the digests, block by block, while the rest arrives. Returns at once. A
+  /// second call is no error.
   package func catchUp() {
     pool.submit { [weak self] in
       let begins = self?.running.withLock { running in
@@ -203,7 +204,7 @@ package final class FileWriter: Sendable {
       }
       let end = min(written, running.end + 1 << 20)
       guard (try? file.add(running.end..<end, to: running.contexts, while: { true })) != nil else {
-        // What cannot be read says so once a digest is asked for.
+        // If the bytes cannot be read, the later request for the digest reports it.
         running.contexts = []
         return false
       }
@@ -212,16 +213,16 @@ package final class FileWriter: Sendable {
     }
   }
 
-  /// The digest of the first `length` bytes. Bytes that did not pass through this writer in sequence are read back, once for all of its
-  /// digests. All of the file is read for an algorithm that is not among them, or the second time.
+  /// Returns the digest of the first `length` bytes. Bytes that did not pass through this writer in sequence are read back,
+  /// once for all of its digests. The whole file is read for an algorithm that is not among them, or for a second call.
   ///
-  /// - Parameter isWanted: asked before each block that is read.
-  /// - Throws: `io`; `digest` where libcrypto lacks the algorithm; `cancelled` once it is not wanted.
+  /// - Parameter isWanted: called before each block that is read; false cancels.
+  /// - Throws: `io`; `digest` if libcrypto lacks the algorithm; `cancelled` if `isWanted` returned false.
   package func digest(
     _ algorithm: DigestAlgorithm, length: Int64,
     while isWanted: @escaping @Sendable () -> Bool = { true }
   ) async throws(TransferError) -> [UInt8] {
-    // Without a turn of the pool where all bytes have come through this writer, which is nearly always.
+    // Needs no turn of the pool if all bytes came through this writer, which is nearly always the case.
     if state.withLock({ $0.outstanding == 0 }),
       let digest = running.withLockIfAvailable({ $0.finished(algorithm, length) }).flatMap(\.self)
     {
@@ -248,7 +249,7 @@ package final class FileWriter: Sendable {
     return written
   }
 
-  /// Keeps the first failure, and returns it.
+  /// Stores the first failure and returns it.
   private func fail(_ failure: Failure) -> Failure {
     state.withLock { state in
       let first = state.failure ?? failure
@@ -301,7 +302,7 @@ package final class FileWriter: Sendable {
     unsafe addToDigest(bytes, at: offset)
   }
 
-  /// Adds to the digests the part of `bytes` that begins with their next byte.
+  /// Adds the bytes to the digests that follow what the digests already cover.
   private func addToDigest(_ bytes: UnsafeRawBufferPointer, at offset: Int64) {
     running.withLock { running in
       let end = offset + Int64(bytes.count)

@@ -1,34 +1,34 @@
-/// The body being received, or the last one: where its bytes go and how far it has come. Guarded by its transfer's lock.
+/// The body being received, or the last one: where its bytes go, and how many came. Guarded by its transfer's lock.
 struct PartBody: Sendable {
-  /// What is done with the bytes.
+  /// What happens to the bytes.
   enum Use: Sendable {
-    /// Written to the part file.
+    /// They are written to the part file.
     case write(FileWriter)
-    /// Only digested, to be compared with the first download (row 23).
+    /// They are only digested, to compare them with the first download (row 23).
     case compare(DigestContext)
   }
 
   let use: Use
-  /// The record that a checkpoint is made of; nil while the length is not known.
+  /// The record for the checkpoint; nil while the length is not known.
   var record: Checkpoint?
-  /// 1 for the first body that starts a part file, 2 for the next, …; 0 for an earlier attempt's part.
+  /// The number of the body that started the part file: 1 for the first, 2 for the next, …; 0 for an earlier attempt's part.
   let generation: Int
-  /// Whether it is a range of a representation, or the whole.
+  /// Whether the body is a range of a representation, and not the whole.
   private(set) var isPart = false
-  /// Offset of the next byte.
+  /// The offset of the next byte.
   private(set) var position: Int64 = 0
-  /// Bytes before this are on disk already and only compared.
+  /// The offset before which bytes are already on disk, and are only compared.
   private(set) var compareUntil: Int64 = 0
-  /// Whether what was there comes again, so that only the position tells how far it is.
+  /// Whether the body repeats the part's bytes, so that only the position shows the progress.
   var comesAgain: Bool
-  /// Bytes of the file that were there when this range began.
+  /// The number of the file's bytes that were durable when this range began.
   private var before: Int64 = 0
-  /// One past the last byte announced; nil where nothing was.
+  /// The offset after the last announced byte; nil if no length was announced.
   private(set) var end: Int64?
-  /// More came than was announced; it was dropped.
+  /// Whether more bytes came than announced. They were dropped.
   private(set) var hasExcess = false
 
-  /// A body of a new representation.
+  /// Creates a body for a new representation.
   init(
     _ use: Use, record: Checkpoint?, length: Int64?, generation: Int, compareUntil: Int64 = 0
   ) {
@@ -50,7 +50,7 @@ struct PartBody: Sendable {
     hasExcess = false
   }
 
-  /// Takes the next `count` bytes. Returns where they go, and how many of them are wanted.
+  /// Counts the next `count` bytes. Returns their offset and how many of them to keep.
   mutating func take(_ count: Int) -> (offset: Int64, wanted: Int) {
     let offset = position
     let wanted = end.map { Int(min(Int64(count), max(0, $0 - offset))) } ?? count
@@ -59,25 +59,25 @@ struct PartBody: Sendable {
     return (offset, wanted)
   }
 
-  /// Bytes of the file so far: those of earlier answers and the position in this one.
+  /// The number of bytes of the file so far: those of earlier answers and those of this one.
   var bytes: Int64 {
     isPart
       ? before + max(0, position - compareUntil)
       : comesAgain ? position : max(position, record?.durable.count ?? 0)
   }
 
-  /// Whether a byte was kept that was not there before.
+  /// Whether a new byte was kept.
   var hasProgress: Bool { position > compareUntil }
 
-  /// The file writer, where the bytes are kept.
+  /// The file writer, or nil if the bytes are only digested.
   var writer: FileWriter? {
     if case .write(let writer) = use { writer } else { nil }
   }
 
-  /// Whether as many bytes came as the answer had announced.
+  /// Whether exactly the announced number of bytes came.
   var isAsAnnounced: Bool { position == end }
 
-  /// How it ended, for `decideEnd`. `record` is up to date.
+  /// Returns the end of this body for `decideEnd`. `record` must be up to date.
   func ended(_ framing: Framing) -> Body {
     let kind: Body.Kind =
       isPart

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Durable progress: the bytes first, then their record.
+/// Saves durable progress: syncs the bytes first, then records them.
 extension PartTransfer {
-  /// Saves what is written, if there is something new that could be resumed. One at a time: a call
-  /// during another one waits for that one. Does nothing once the run is over.
+  /// Saves the written bytes, if there are new ones that a later attempt could resume. A call during another one waits for
+  /// that one. Does nothing after the run has ended.
   func checkpoint() async {
     let saving = shared.withLock { shared -> Task<Void, Never>? in
       if shared.saving != nil || shared.isOver { return shared.saving }
@@ -17,8 +17,8 @@ extension PartTransfer {
     await saving?.value
   }
 
-  /// Saves every ``TransferRequest/checkpointTime`` until cancelled, from the beginning of one to that of the next: however long
-  /// the disk takes, a death costs no more than that time and one write.
+  /// Saves every ``TransferRequest/checkpointTime`` until cancelled, measured from the start of one save to the start of the
+  /// next. However slow the disk is, a crash costs at most that time and one write.
   func keepSaving() async {
     var begun = ContinuousClock.now
     var time = order.firstCheckpoint ?? order.checkpointTime
@@ -29,14 +29,14 @@ extension PartTransfer {
     }
   }
 
-  /// The last one of a run: waits for one under way, then saves what has come since.
+  /// Saves for the last time in a run: waits for a save in progress, then saves the bytes written since.
   func finalCheckpoint() async {
     await shared.withLock { $0.saving }?.value
     await checkpoint()
   }
 
-  /// ``finalCheckpoint()``, but a slow disk is not waited for. The answer to an earlier record is:
-  ///   the database is silent → the transfer is stopped → it answers, and takes the rest.
+  /// Calls ``finalCheckpoint()`` but does not wait for a slow disk. It waits for the answer to an earlier record:
+  ///   the database does not answer → the transfer is stopped → the database answers, and saves the rest.
   func checkpointAtStop() async {
     await Self.within(order.stopTime) { await self.finalCheckpoint() }
     while order.awaitsAnswer(), let saving = shared.withLock({ $0.saving }) {
@@ -45,7 +45,7 @@ extension PartTransfer {
     }
   }
 
-  /// From here on nothing is saved but what has been handed to `save` already, which is waited for.
+  /// Ends saving. Waits for a record that was already passed to `save`; later records are not saved.
   func endCheckpoints() async {
     let saving = shared.withLock { shared in
       shared.isOver = true
@@ -56,7 +56,7 @@ extension PartTransfer {
 
   private func endSaving() { shared.withLock { $0.saving = nil } }
 
-  /// Syncs, then hands the record to `save`.
+  /// Syncs the bytes, then passes the record to `save`.
   private func saveOnce() async {
     let begun = shared.withLock { shared -> (FileWriter, Checkpoint, Int)? in
       guard !shared.isLost, let body = shared.body, let writer = body.writer,
@@ -68,14 +68,14 @@ extension PartTransfer {
       return (writer, record, body.generation)
     }
     guard let (writer, template, generation) = begun else { return }
-    // A failure stays with the writer and ends the transfer at its next flush.
+    // The writer keeps a failure, which ends the transfer at the writer's next flush.
     guard let durable = try? await writer.sync(), let part = try? await writer.part() else {
       return
     }
     var record = template
     record.advance(to: durable)
     record.inode = part.inode
-    // Not after another body has begun, nor after the owner was told that the run is over:
+    // Do not save after another body has begun, or after the owner knows that the run is over:
     //   stop → sync takes too long → the run ends, the job is released → the sync returns.
     let isWanted = shared.withLock { !$0.isOver && $0.body?.generation == generation }
     guard isWanted, record.isResumable,

@@ -1,15 +1,15 @@
 import HaulSystem
 import Synchronization
 
-/// The engine's side: what comes in, judged and handed on without blocking.
+/// The engine's side of a transfer: judges heads and passes bodies on, without blocking.
 extension PartTransfer {
-  /// Carries one exchange's answer to its transfer.
+  /// Passes one exchange's answer to its transfer.
   final class Sink: BodySink {
     let transfer: PartTransfer
     let asked: RequestKind
-    /// The resource, as ``SourceRecord/resource`` keeps it.
+    /// The name of the URL that was requested, in the form of ``SourceRecord/resource``.
     let resource: String?
-    /// What was asked for.
+    /// The URL that was requested.
     let url: WebURL
 
     init(_ transfer: PartTransfer, asked: RequestKind, resource: String?, url: WebURL) {
@@ -26,7 +26,7 @@ extension PartTransfer {
     func body(_ buffer: GatherBuffer) -> BodyVerdict { transfer.received(buffer) }
   }
 
-  /// Judges the head, and opens the way for its body before a byte of it is taken.
+  /// Judges the head, and prepares for its body before a byte of it is taken.
   private func received(_ head: ResponseHead, by sink: Sink) -> HeadVerdict {
     let ruling = judge(head, by: sink)
     let verdict = shared.withLock { shared -> HeadVerdict in
@@ -63,7 +63,7 @@ extension PartTransfer {
         beginTrial(of: representation, ResponsePreview(error), &shared)
         shared.note(representation, head, resource: sink.resource)
         return .accept
-      // It has no body: the connection stays good.
+      // The answer has no body, so the connection can be reused.
       case .unchanged: return .accept
       case .fail:
         let refusal = shared.state.checkpoint?.refusal
@@ -85,7 +85,7 @@ extension PartTransfer {
     return .acceptLater
   }
 
-  /// Lets the body come, or ends the exchange.
+  /// Lets the body come if the target is usable; otherwise ends the exchange.
   private func checkTarget(_ check: () throws(TransferError) -> Void) {
     do throws(TransferError) {
       try check()
@@ -99,24 +99,24 @@ extension PartTransfer {
     }
   }
 
-  /// What the table says of the head, unless the owner refuses the body.
+  /// Returns the decision table's verdict on the head, unless the owner refuses the body.
   private func judge(_ head: ResponseHead, by sink: Sink) -> TableDecision<Action> {
     let ruling = shared.withLock { shared in
       shared.report.status = head.status
       shared.asked = nil
       return shared.state.answered(head, asked: sink.asked, now: HTTPDate.now)
     }
-    // Not under the lock: the owner may call back.
+    // Not under the lock, since the owner may call back.
     guard ruling.verdict.takesBody else { return ruling }
     if let error = order.onResponse?(head, sink.url) { return TableDecision(nil, .fail(error)) }
     return order.method == .head ? TableDecision(nil, .unchanged) : ruling
   }
 
-  /// Starts a body from 0: into a part file of its own, or, the second of two, into a digest.
+  /// Starts a body from 0. It goes into a part file of its own, or only into a digest if it is the second of two downloads.
   func begin(_ new: Representation, _ shared: inout Shared) {
-    // A second download that states its length proves itself.
+    // A second download that states its length needs no comparison.
     if !shared.state.attempts.secondDownload { shared.first = nil }
-    // The first download's digest was computed by the same algorithm, so this one is there.
+    // The first download used the same digest algorithm, so it is available.
     if shared.state.attempts.secondDownload, let context = try? DigestContext(.sha256) {
       shared.body = PartBody(
         .compare(context), record: nil, length: new.completeLength,
@@ -143,7 +143,7 @@ extension PartTransfer {
       .write(writer), record: record, length: new.completeLength, generation: shared.generation)
   }
 
-  /// The next part file for a body from 0, which is made with its first byte.
+  /// Returns the next part file for a body from 0. The file is created with its first byte.
   func openPart(
     _ new: Representation, _ shared: inout Shared
   ) -> (name: String, writer: FileWriter) {
@@ -158,13 +158,13 @@ extension PartTransfer {
     return (name, writer)
   }
 
-  /// The name of the part file of the `generation`th body from 0; an earlier attempt's has the plain name.
+  /// Returns the name of the part file for the `generation`th body from 0. An earlier attempt's part has the plain name.
   private func partName(_ generation: Int) -> String {
     let number = generation + (order.resuming == nil ? 0 : 1)
     return number == 0 ? order.partName : "\(order.partName).\(number)"
   }
 
-  /// Hands a buffer to the disk, or adds it to the digest of a second download.
+  /// Passes a buffer to the disk, or adds it to the digest of a second download.
   private func received(_ buffer: GatherBuffer) -> BodyVerdict {
     let (verdict, isDue) = shared.withLock { shared -> (BodyVerdict, Bool) in
       if shared.preview != nil {
@@ -205,7 +205,7 @@ extension PartTransfer {
 }
 
 extension PartTransfer.Shared {
-  /// Reports what the source says of a body from 0.
+  /// Reports the source's statements about a body from 0.
   fileprivate mutating func note(
     _ new: Representation, _ head: ResponseHead, resource: String?
   ) {
@@ -216,7 +216,7 @@ extension PartTransfer.Shared {
 }
 
 extension Action {
-  /// Whether the body is the file's.
+  /// Whether the answer's body is the file's.
   fileprivate var takesBody: Bool {
     switch self {
     case .accept, .wholeBody, .compare, .changedUseBody, .trial: true
@@ -224,7 +224,7 @@ extension Action {
     }
   }
 
-  /// A word for logs.
+  /// The verdict as one word for logs.
   var word: String {
     switch self {
     case .accept: "accept"
@@ -248,7 +248,7 @@ extension Action {
 }
 
 extension BodyEnding {
-  /// A word for logs.
+  /// The ending as one word for logs.
   var word: String {
     switch self {
     case .verify, .dropExcessAndVerify: "verify"

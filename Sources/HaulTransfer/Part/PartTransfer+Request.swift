@@ -1,9 +1,10 @@
 import HaulSystem
 import Synchronization
 
-/// What a request carries, and where an answer sends the next one.
+/// Builds requests, and decides where a redirect leads.
 extension PartTransfer {
-  /// What goes to the job's own origin goes to no other. What the engine knows of a host goes to that host.
+  /// Returns the request for `url`. `isHome`: no redirect has left the job's origin. Only then the request carries the job's
+  /// own fields, credentials and certificate. The engine's logins and cookies go only to their own hosts.
   func request(
     to url: WebURL, isHome: Bool, _ fields: [ResponseHead.Field], _ body: [UInt8]?
   ) -> ExchangeRequest {
@@ -15,7 +16,7 @@ extension PartTransfer {
     }
     if isDigest || isGiven { fields.removeAll { $0.isNamed("Authorization") } }
     if isDigest {
-      // libcurl makes the field.
+      // libcurl adds the field.
     } else if isGiven, let login {
       fields.append(.basic(login))
     } else if !isHome || order.credentials.isEmpty, let login {
@@ -31,25 +32,25 @@ extension PartTransfer {
     }
     request.body = body
     request.method = body == nil && order.method != .head ? .get : order.method
-    // On a kept connection that turns out to be broken, libcurl sends a request again. (RFC 9110 §9.2.2)
+    // libcurl repeats a request if a kept connection turns out to be broken. (RFC 9110 §9.2.2)
     if body != nil { request.isFresh = true }
     request.proxy = order.proxy
     if url.isFile { request.login = order.login ?? engine.configuration.netrc?.login(for: url) }
     request.connectTimeout = order.connectTimeout
     request.stallTimeout = order.stallTimeout
-    // What hangs of a disk hangs with its threads.
+    // All exchanges for one disk share its threads, and hang together.
     request.share = ObjectIdentifier(io)
     return request
   }
 
-  /// The cookies that the next request starts with.
+  /// Returns the cookies for the next request.
   func startingCookies(_ shared: Shared) -> [String] {
     if let jar = engine.configuration.cookieJar { return jar.all }
     return shared.cookies.isEmpty ? engine.configuration.cookies?.lines ?? [] : shared.cookies
   }
 
-  /// Returns whether to repeat the request with a login that the owner gives when it is asked. It is asked three times for
-  /// one origin.
+  /// Returns whether to repeat the request with a login from the owner, which this function asks for. It asks at most three
+  /// times per origin.
   func wantsLogin(_ result: ExchangeResult, at url: WebURL) async -> Bool {
     guard let authenticate = order.authenticate, let head = result.head, head.status == 401,
       result.outcome == .rejected
@@ -67,7 +68,7 @@ extension PartTransfer {
     }
   }
 
-  /// Asks the owner. A stop does not wait for the answer: a person may never give one.
+  /// Asks the owner for a login. A stop does not wait for the answer, because a person may never give one.
   private func answer(
     to challenge: AuthenticationChallenge,
     _ authenticate: @escaping @Sendable (AuthenticationChallenge) async -> Login?
@@ -100,8 +101,8 @@ extension PartTransfer {
     return shared.withLock { $0.digestOrigins.insert(url.origin).inserted }
   }
 
-  /// The next hop: scheme policy again, and no credentials. A POST stays one after 307 and 308 alone, a PUT also after 301 and 302,
-  /// and their bodies go to no other origin. (RFC 9110 §15.4)
+  /// Returns the target of a redirect, and checks its scheme; a target with credentials is an error. A POST keeps its body
+  /// only after 307 and 308, a PUT also after 301 and 302. A body goes to no other origin. (RFC 9110 §15.4)
   func follow(
     _ location: String, from url: WebURL, keeps body: inout [UInt8]?, status: Int?
   ) -> Result<WebURL, TransferError> {

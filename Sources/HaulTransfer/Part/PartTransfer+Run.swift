@@ -1,13 +1,13 @@
 import HaulSystem
 import Synchronization
 
-/// The run: ask, take what comes, look at the end, ask again.
+/// The run of a transfer: sends requests, and judges how each answer ends.
 extension PartTransfer {
-  /// Runs to the end. Nothing is thrown: see ``TransferOutcome``. Cancelling the task is the same as ``stop()``.
+  /// Runs the transfer to its end. It throws nothing: see ``TransferOutcome``. Cancelling the task does what ``stop()`` does.
   ///
-  /// On `.complete` the bytes are written and not yet synced. On any other outcome what was durable has
-  /// been saved, as far as there is something to resume. After the return `save` is not called again; a
-  /// call that a stop did not wait for may still be under way.
+  /// On `.complete` the bytes are written and not yet synced. On any other outcome the durable bytes have been saved, if there
+  /// is something to resume. After the return `save` is not called again. A call that a stop did not wait for may still be in
+  /// progress.
   package func run() async -> TransferOutcome {
     var outcome = await withTaskCancellationHandler {
       await attempt()
@@ -29,7 +29,7 @@ extension PartTransfer {
       return shared.isLost ? .some(shared.body?.writer) : nil
     }
     guard let lostWriter else { return outcome }
-    // The write under way, after which there is none.
+    // Wait for the write in progress; no other follows.
     _ = try? await lostWriter?.flush()
     return .lost
   }
@@ -70,19 +70,19 @@ extension PartTransfer {
     }
   }
 
-  /// What follows from one question and its answer.
+  /// What to do after one request and its answer.
   enum Turn {
     case again
-    /// The body ended early; the rest may be asked for.
+    /// The body ended early. The next request may ask for the rest.
     case broken
     case verify
     case end(TransferOutcome)
   }
 
-  /// Returns the turn, or another one where a request for a range failed without a new byte and everything is to be asked for once.
+  /// Returns `turn`, or `.again` if a range request failed without a new byte and Haul must ask once for everything.
   private func doubtRange(_ turn: Turn, asked: RequestKind, _ before: Int64) -> Turn {
     shared.withLock { shared in
-      // Bytes that are on disk already prove nothing.
+      // Bytes that are already on disk prove nothing.
       if shared.report.fetched > before, shared.body?.hasProgress != false {
         shared.state.checkpoint?.refusal = nil
         shared.body?.record?.refusal = nil
@@ -96,11 +96,11 @@ extension PartTransfer {
     }
   }
 
-  /// Asks once, following redirects, and judges how the answer ended.
+  /// Sends one request, follows redirects, and judges how the answer ended.
   private func exchange(fields: [ResponseHead.Field], asked: RequestKind) async -> Turn {
     var url = order.url
     var body = order.body
-    // Row 25: credentials and what the operator allowed are for the origin that the job names.
+    // Row 25: credentials and the operator's exceptions are only for the origin that the job names.
     var isHome = true
     while true {
       let handle = ExchangeHandle()
@@ -137,7 +137,7 @@ extension PartTransfer {
       note(result, of: question, to: url)
       if wantsDigest(result.head, at: url, isHome: isHome) { continue }
       if await wantsLogin(result, at: url) { continue }
-      // The stop may have come while the login was asked for; the answer is then of no account.
+      // The stop may have come during the request for the login. Then the answer does not count.
       if result.outcome == .rejected, shared.withLock({ $0.isEnded }) { return .end(.stopped) }
       if case .redirect(let location)? = ruling, result.outcome == .rejected {
         switch follow(location, from: url, keeps: &body, status: result.head?.status) {
@@ -155,7 +155,7 @@ extension PartTransfer {
     }
   }
 
-  /// Keeps what an exchange tells besides its response.
+  /// Stores an exchange's cookies, and reports its metrics.
   private func note(_ result: ExchangeResult, of question: ExchangeRequest, to url: WebURL) {
     engine.configuration.cookieJar?.merge(before: question.cookies, after: result.cookies)
     guard var metrics = result.metrics else { return }
@@ -163,14 +163,14 @@ extension PartTransfer {
     order.onRequest?(metrics)
   }
 
-  /// What an exchange's outcome means.
+  /// Returns what to do after an exchange's outcome.
   private func judge(
     _ result: ExchangeResult, _ ruling: Action?, of url: WebURL, isHome: Bool
   ) async -> Turn {
     func failed(_ error: TransferError) -> Turn {
       var error = error
       error.host = error.host ?? url.hostKey
-      // Whoever reads it has given another URL.
+      // The reader of the message only knows the original URL.
       if !isHome, error.errorClass == .blockedAddress {
         error.message = "a redirect leads to \(url.hostKey): \(error.message)"
       }
@@ -209,7 +209,7 @@ extension PartTransfer {
     }
   }
 
-  /// Waits until all of the body is written and counts it as there. Returns a turn where that failed.
+  /// Waits until the whole body is written, and records it. Returns a turn if that failed, otherwise nil.
   private func settleBody() async -> Turn? {
     guard let body = shared.withLock({ $0.body }), let writer = body.writer else { return nil }
     do throws(FileWriter.Failure) {
@@ -259,7 +259,7 @@ extension PartTransfer {
     case .verify(let length), .dropExcessAndVerify(let length):
       shared.withLock { $0.length = length }
       return isSecond ? compareWithFirst() : .verify
-    // Row 2: a server may give less than was asked for, as often as it likes.
+    // Row 2: a server may send less than requested, as often as it likes.
     case .askForRest: return ruling.row == 2 ? .again : .broken
     case .restart: return .again
     case .secondDownload: return await rememberFirst()
@@ -268,7 +268,7 @@ extension PartTransfer {
     }
   }
 
-  /// Runs `body`, and returns when it has ended or `time` is over; it may then still end later.
+  /// Runs `body`, and returns when it has ended or `time` is over. `body` may still end later.
   static func within(
     _ time: Duration, _ body: @escaping @Sendable () async -> Void
   ) async {

@@ -1,22 +1,22 @@
 import HaulSystem
 import Synchronization
 
-/// A body from 0 that is not yet known to be the file's, and what it must not cost.
+/// A body from 0 that may not be the file's, and the old part to restore if it is not.
 struct PartTrial: Sendable {
-  /// What is to show that it is.
+  /// How Haul decides whether the body is the file's.
   enum Kind: Sendable, Equatable {
-    /// The job's digest or its length: it may be an error page.
+    /// By the job's digest or by the length: the body may be an error page.
     case judgement
-    /// The part, which it is compared with. `isSame`: what it adds counts even where it breaks off.
+    /// By comparison with the part. `isSame`: new bytes count even if the body breaks off.
     case comparison(isSame: Bool)
-    /// It must have more bytes than are durable, because nothing could continue it if it breaks off.
+    /// By the number of bytes: the body must exceed the durable bytes, because nothing could continue it if it breaks off.
     case length(Int64)
   }
 
   let kind: Kind
-  /// Says why it is not taken for the file unless the digest matches; nil where nothing is said against it.
+  /// The reason why the body is not accepted unless the digest matches; nil if there is none.
   var preview: ResponsePreview?
-  /// What was there before, and is there again after a body that failed.
+  /// The earlier body, which is restored if this one fails.
   let body: PartBody?
   let partName: String?
   let modified: Int64?
@@ -31,7 +31,7 @@ extension PartTransfer.Shared {
       resumedAt: report.resumedAt)
   }
 
-  /// Takes back what was there before a body that failed.
+  /// Restores the earlier part after a body that failed.
   fileprivate mutating func putBack(_ trial: PartTrial) {
     if partName != trial.partName { report.leftover += [partName].compactMap(\.self) }
     body = trial.body
@@ -42,13 +42,13 @@ extension PartTransfer.Shared {
     report.digest = nil
   }
 
-  /// Whether this many bytes of the current body exceed the part that is kept beside it.
+  /// Whether a current body with this many bytes exceeds the part that is kept beside it.
   func isWorthSaving(_ bytes: Int64) -> Bool {
     guard case .length(let kept)? = trial?.kind else { return true }
     return bytes > kept
   }
 
-  /// Gives up the part that was kept, once `record` means another that has more.
+  /// Gives up the kept part once `record` stands for another part with more bytes.
   mutating func giveUpBeside(after record: Checkpoint) {
     guard let trial, case .length = trial.kind, record.part == partName else { return }
     report.leftover += [trial.partName].compactMap(\.self)
@@ -58,7 +58,7 @@ extension PartTransfer.Shared {
 
 /// Bodies on trial (rows 10 and 12).
 extension PartTransfer {
-  /// Starts such a body from 0 in a part file of its own. Nothing of it is saved before the digest has matched.
+  /// Starts a body on trial from 0, in a part file of its own. Nothing of it is saved before the digest has matched.
   func beginTrial(
     of new: Representation, _ preview: ResponsePreview, _ shared: inout Shared
   ) {
@@ -71,14 +71,15 @@ extension PartTransfer {
       .write(writer), record: nil, length: new.completeLength, generation: shared.generation)
   }
 
-  /// Starts a body from 0 that is compared with the part, and continues it. The part is as it was until the comparison is over.
+  /// Starts a body from 0 that is compared with the part and then continues it. The part stays unchanged during the
+  /// comparison.
   func beginComparison(with new: Representation, isSame: Bool, _ shared: inout Shared) {
     guard let old = shared.body, var record = old.record, let part = old.writer?.openFile else {
       return begin(new, &shared)
     }
     shared.setAside(for: .comparison(isSame: isSame))
     record.digest = shared.state.stated
-    // All of it comes again.
+    // The whole body comes again.
     shared.report.resumedAt = 0
     let writer = FileWriter(
       part, durable: record.durable, digests: order.digests(checking: shared.state.wantedDigest),
@@ -89,8 +90,8 @@ extension PartTransfer {
       generation: old.generation, compareUntil: record.durable.prefixEnd)
   }
 
-  /// Ends a comparison after a byte or digest that differs, so that everything is asked for again. Returns false where nothing is
-  /// compared.
+  /// Ends a comparison after a different byte or digest, so that everything is requested again. Returns false if there is no
+  /// comparison.
   func endComparison() -> Bool {
     let ruling = shared.withLock { shared -> TableDecision<Action>? in
       guard let trial = shared.trial, case .comparison = trial.kind else { return nil }
@@ -103,7 +104,7 @@ extension PartTransfer {
     return true
   }
 
-  /// Keeps the part beside a body that nothing could continue. Returns false where it is not worth it.
+  /// Keeps the part beside a new body that could not be resumed. Returns false if that is not worth it.
   func keepBeside(_ new: Representation, _ shared: inout Shared) -> Bool {
     if case .length? = shared.trial?.kind {
       shared.report.leftover += [shared.partName].compactMap(\.self)
@@ -119,7 +120,7 @@ extension PartTransfer {
     return true
   }
 
-  /// Why a body on trial that ended like this is not the file; nil where the digest has the last word, or none is on trial.
+  /// Returns why a body on trial that ended like this is not the file. Nil if the digest decides, or if no body is on trial.
   func trialError(after ending: BodyEnding) -> TransferError? {
     let (trial, policy, known) = shared.withLock {
       ($0.trial, $0.state.policy, $0.state.knownFile)
@@ -134,7 +135,7 @@ extension PartTransfer {
         .interrupted,
         "the body ended early, and without the file's validator nothing shows that it is the same file"
       )
-    // Only its length was in doubt.
+    // Only the body's length was in doubt.
     case (.judgement, .verify(let length)) where policy.digest == nil:
       return known?.isMuchLonger(than: length) == true ? trial.preview?.error : nil
     case (.judgement, _) where policy.digest == nil: return nil
@@ -143,7 +144,7 @@ extension PartTransfer {
     }
   }
 
-  /// Gives up the old part file after a body that was the file, and the body's own after any other.
+  /// Ends the trial: gives up the old part file if the new body was the file, otherwise the new body's part file.
   func endTrial(with outcome: TransferOutcome) {
     shared.withLock { shared in
       guard let trial = shared.trial else { return }

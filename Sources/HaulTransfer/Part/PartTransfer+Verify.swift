@@ -2,7 +2,7 @@ import HaulSystem
 import Synchronization
 
 extension TransferRequest {
-  /// The algorithms by which the file's digest is needed, where `expected` is the one that is checked.
+  /// Returns the algorithms of all digests that the file needs; `expected` is the digest that is checked.
   func digests(checking expected: ExpectedDigest?) -> [DigestAlgorithm] {
     var algorithms = expected.map { [$0.algorithm] } ?? []
     if recordsDigest, !algorithms.contains(.sha256) { algorithms.append(.sha256) }
@@ -10,9 +10,9 @@ extension TransferRequest {
   }
 }
 
-/// What makes a file complete: a digest, or the same twice.
+/// Proves that a file is complete: by a digest, or by two equal downloads.
 extension PartTransfer {
-  /// Checks length and digest. Returns nil where the answer to a mismatch is to download again.
+  /// Checks length and digest. Returns nil if the file must be downloaded again after a mismatch.
   func verify() async -> TransferOutcome? {
     let (body, known, wanted) = shared.withLock { ($0.body, $0.length, $0.state.wantedDigest) }
     guard let writer = body?.writer, let length = known ?? body?.record?.completeLength else {
@@ -29,7 +29,7 @@ extension PartTransfer {
           if let error = shared.withLock({ $0.trial?.preview?.error }) { return .failed(error) }
           if endComparison() { return nil }
           let ending = shared.withLock { $0.state.mismatched(found: found) }
-          // There is nothing to resume in what the job's digest refutes.
+          // Bytes that the job's digest refutes cannot be resumed.
           if order.digest != nil { shared.withLock { $0.body?.record = nil } }
           if case .fail(let error) = ending { return .failed(error) }
           return nil
@@ -44,7 +44,7 @@ extension PartTransfer {
     }
   }
 
-  /// The digest of everything in `writer`, which it also adds to the report. A stop ends it.
+  /// Returns the digest of the whole file in `writer`, and adds it to the report. A stop ends it.
   private func digest(
     _ algorithm: DigestAlgorithm, _ length: Int64, by writer: FileWriter
   ) async throws(TransferError) -> ExpectedDigest {
@@ -56,7 +56,7 @@ extension PartTransfer {
     return digest
   }
 
-  /// The digest of a file on disk, which may take minutes: a stop ends it.
+  /// Returns the digest of a file on disk. This may take minutes; a stop ends it.
   private func readBack(
     _ part: PartFile, _ algorithm: DigestAlgorithm, length: Int64
   ) async throws(TransferError) -> [UInt8] {
@@ -73,7 +73,7 @@ extension PartTransfer {
     }
   }
 
-  /// Gives a complete part the source's time, where that is asked for and known.
+  /// Sets a complete part's time to the source's, if the job asks for that and the time is known.
   func applyRemoteTime(to part: PartFile) async -> TransferError? {
     guard order.takesRemoteTime else { return nil }
     let modified = shared.withLock { shared in
@@ -89,11 +89,12 @@ extension PartTransfer {
     }
   }
 
-  // MARK: - Row 23: twice the same
+  // MARK: - Row 23: two equal downloads
 
+  /// Whether a second download is in progress, to compare it with the first (row 23).
   package var isSecond: Bool { shared.withLock { $0.first != nil } }
 
-  /// Keeps length and digest of a first download.
+  /// Remembers length and digest of the first download.
   func rememberFirst() async -> Turn {
     guard let body = shared.withLock({ $0.body }), let writer = body.writer else { return .again }
     do {
@@ -106,7 +107,7 @@ extension PartTransfer {
     }
   }
 
-  /// Completes with the first download where the second equals it.
+  /// Completes with the first download if the second one equals it.
   func compareWithFirst() -> Turn {
     let (first, body) = shared.withLock { ($0.first, $0.body) }
     guard let first, case .compare(let context)? = body?.use, body?.position == first.length,

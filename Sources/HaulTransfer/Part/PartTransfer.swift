@@ -1,18 +1,18 @@
 package import HaulSystem
 import Synchronization
 
-/// Downloads one representation into a part file, in as many exchanges as it takes.
+/// Downloads one representation into a part file, in as many exchanges as necessary.
 ///
-/// The decisions are `TransferState`'s; this is the hand that carries them out. One run a value. Durable progress is
-/// handed to `save` after it was synced: as often as the order says, at a stop and at a failure.
+/// `TransferState` decides; this class carries the decisions out. Use a value for one run only. Durable progress is passed to
+/// `save` after a sync: as often as the order says, at a stop and at a failure.
 package final class PartTransfer: Sendable {
-  /// Records durable progress; false means that the right to the job is gone.
+  /// Records durable progress. It returns false if the lease of the job is lost.
   package typealias Save = @Sendable (Checkpoint) async -> Bool
-  /// Called for each ruling of the decision table with the row and the result, for logs.
+  /// Called for each decision of the table with its row and result, for logs.
   package typealias Observe = @Sendable (_ row: Int, _ verdict: String) -> Void
 
-  /// The number of broken bodies, each within ``TransferRequest/checkpointBytes`` of the last, after which the rest is
-  /// left to a later attempt.
+  /// The number of broken bodies after which the rest is left to a later attempt. Each must come within
+  /// ``TransferRequest/checkpointBytes`` of the last one.
   static let maximumBreaks = 8
 
   let order: TransferRequest
@@ -22,68 +22,68 @@ package final class PartTransfer: Sendable {
   let observe: Observe
   let shared: Mutex<Shared>
 
-  /// What the engine thread, the checkpoint timer and the run itself share.
+  /// The state that the engine thread, the checkpoint timer and the run share.
   struct Shared: Sendable {
     var state: TransferState
-    /// The body under way, or the last one; nil before the first.
+    /// The current body, or the last one; nil before the first.
     var body: PartBody?
     var report = TransferReport()
-    /// Cookies that servers have set, each a line of the Netscape format. They follow the job over all its requests, and no
-    /// other job has them.
+    /// The cookies that servers have set, each as a line of the Netscape format. They are sent with all later requests of this
+    /// job, and of no other job.
     var cookies: [String] = []
-    /// The exchange under way.
+    /// The handle of the current exchange.
     var handle: ExchangeHandle?
-    /// Since when the exchange under way waits for its head; nil where none does.
+    /// The time since which the current exchange waits for its head; nil if none waits.
     var asked: ContinuousClock.Instant?
-    /// Part files begun so far, for their names.
+    /// The number of part files begun so far, for their names.
     var generation = 0
-    /// The part file in use.
+    /// The name of the part file in use.
     var partName: String?
-    /// Length and digest of the first of two downloads (row 23).
+    /// The first of two downloads, with its length and digest (row 23).
     var first: (part: PartFile, length: Int64, digest: [UInt8])?
-    /// Origins that want Digest instead of Basic.
+    /// The origins that require Digest instead of Basic.
     var digestOrigins: Set<String> = []
-    /// Logins that ``TransferRequest/authenticate`` has given, by origin, and how many it was asked for.
+    /// The logins from ``TransferRequest/authenticate`` by origin, and how often each origin asked for one.
     var logins: [String: Login] = [:]
     var challenges: [String: Int] = [:]
-    /// When the first body was opened, and when bytes came last; nil before.
+    /// The time when the first body was opened, and the time of the last bytes; nil before.
     var receivingSince: ContinuousClock.Instant?
     var receivedAt: ContinuousClock.Instant?
-    /// When the source was last changed; as `Checkpoint.modified`.
+    /// The time of the source's last change, in the form of `Checkpoint.modified`.
     var modified: Int64?
-    /// What the last head led to.
+    /// The decision on the last head.
     var ruling: Action?
-    /// Why the file cannot stand where it is to go; nil where it can, or nothing was asked.
+    /// The reason why the file cannot get its final path; nil if it can, or if nothing was checked.
     var refusal: TransferError?
-    /// Length of the whole file, known from the end of a body.
+    /// The length of the whole file, known from the end of a body.
     var length: Int64?
     var isPaused = false
-    /// The run, where it waits with its next question until it is paused no more.
+    /// The run, if it waits until the pause ends before it sends its next request.
     var held: CheckedContinuation<Void, Never>?
-    /// What else a stop ends.
+    /// A further action at a stop.
     var whenEnded: (@Sendable () -> Void)?
     var isStopped = false
     var isLost = false
-    /// The run has its outcome: nothing more is saved.
+    /// Whether the run has its outcome. Then nothing more is saved.
     var isOver = false
-    /// Whether the run is to end as soon as it can.
+    /// Whether the run must end as soon as possible.
     var isEnded: Bool { isStopped || isLost }
-    /// Whether no question may go out now.
+    /// Whether no request may be sent now.
     var isHeld: Bool { isPaused && !isEnded }
-    /// Saves from time to time; nil until a body turns out not to be all there at once.
+    /// The task that saves regularly; nil until a body does not arrive at once.
     var timer: Task<Void, Never>?
-    /// The checkpoint under way.
+    /// The checkpoint in progress.
     var saving: Task<Void, Never>?
-    /// Bytes fetched when progress was last saved.
+    /// The number of bytes fetched when progress was last saved.
     var savedFetched: Int64 = 0
-    /// The record holds something besides bytes that is not saved yet.
+    /// Whether the record has unsaved changes other than bytes.
     var isRecordNew = false
-    /// The beginning of a response that may be an error page; nil where the body is the file's.
+    /// The beginning of a response that may be an error page; nil if the body is the file's.
     var preview: ResponsePreview?
-    /// Where the body under way is on trial.
+    /// The trial of the current body; nil if it is not on trial.
     var trial: PartTrial?
 
-    /// Changes the record of what is durable, which is then saved even without a new byte.
+    /// Changes the record of the durable bytes. The record is then saved even without a new byte.
     mutating func change(_ body: (inout Checkpoint) -> Void) {
       guard var record = self.body?.record else { return }
       body(&record)
@@ -92,7 +92,7 @@ package final class PartTransfer: Sendable {
     }
   }
 
-  /// A transfer that has not begun.
+  /// Creates a transfer without starting it.
   package init(
     _ order: TransferRequest, engine: Engine, io: IOPool, save: @escaping Save,
     observe: @escaping Observe = { _, _ in }
@@ -134,7 +134,7 @@ package final class PartTransfer: Sendable {
     }
   }
 
-  /// Ends the transfer with what is durable saved; ``run()`` returns `.stopped`. From any thread, at any time.
+  /// Ends the transfer and saves the durable bytes; ``run()`` returns `.stopped`. Can be called on any thread at any time.
   package func stop() {
     change { shared in
       shared.isStopped = true
@@ -142,16 +142,16 @@ package final class PartTransfer: Sendable {
     }
   }
 
-  /// Stops reading, and begins no further exchange; sockets stay open. Nothing is saved by this.
+  /// Stops reading, and starts no further exchange. Sockets stay open. This saves nothing.
   package func pause() {
-    // Told under the lock, so that of two callers the later one's wish is the one that holds.
+    // Called under the lock, so that the last of several callers decides.
     change { shared in
       shared.isPaused = true
       shared.handle?.pause()
     }
   }
 
-  /// Takes back ``pause()``.
+  /// Ends ``pause()``.
   package func unpause() {
     change { shared in
       shared.isPaused = false
@@ -160,7 +160,7 @@ package final class PartTransfer: Sendable {
     }
   }
 
-  /// Changes what is shared, and lets a run go on that waited for that.
+  /// Changes the shared state, and continues a run that waited for the change.
   func change(_ body: (inout Shared) -> Void) {
     let (held, whenEnded) = shared.withLock {
       shared -> (CheckedContinuation<Void, Never>?, (@Sendable () -> Void)?) in
@@ -174,7 +174,7 @@ package final class PartTransfer: Sendable {
     whenEnded?()
   }
 
-  /// Returns when the transfer is not paused, or is to end.
+  /// Returns when the transfer is not paused, or must end.
   func untilFree() async {
     await withCheckedContinuation { continuation in
       let isFree = shared.withLock { shared in
@@ -185,7 +185,7 @@ package final class PartTransfer: Sendable {
     }
   }
 
-  /// How far it is: bytes of the file, its length where known, and bytes received over the network.
+  /// The progress: bytes of the file, its length if known, and bytes received over the network.
   package var progress: (bytes: Int64, total: Int64?, fetched: Int64) {
     shared.withLock { shared in
       let total = shared.body?.record?.completeLength ?? shared.body?.end
@@ -193,7 +193,7 @@ package final class PartTransfer: Sendable {
     }
   }
 
-  /// When its first body was opened, and when bytes of it came last; nil before.
+  /// The time when the first body was opened, and the time of its last bytes; nil before.
   var received: (since: ContinuousClock.Instant, last: ContinuousClock.Instant)? {
     shared.withLock { shared in
       guard let since = shared.receivingSince, let last = shared.receivedAt else { return nil }
@@ -201,20 +201,21 @@ package final class PartTransfer: Sendable {
     }
   }
 
-  /// Since when it waits for the first byte of an answer, or for the connection before; nil where it does not, or is paused.
+  /// The time since which the transfer waits for a connection or the first byte of an answer; nil if it does not wait, or is
+  /// paused.
   package var silentSince: ContinuousClock.Instant? {
     shared.withLock { $0.isPaused ? nil : $0.asked }
   }
 
-  /// What is known besides the outcome; complete once ``run()`` has returned.
+  /// The facts besides the outcome. They are complete once ``run()`` has returned.
   package var report: TransferReport { shared.withLock { $0.report } }
 
-  /// The names of all part files that it has started or continued. Some may no longer exist.
+  /// The names of all part files that this transfer has started or continued. Some may no longer exist.
   var partNames: [String] {
     shared.withLock { $0.report.leftover + [$0.partName].compactMap(\.self) }
   }
 
-  /// Lets go of the locks on its part files, after ``run()`` has returned.
+  /// Releases the locks on the part files. Call it after ``run()`` has returned.
   func unlockPart() {
     order.resuming?.part.unlock()
     shared.withLock { $0.body?.writer }?.openFile?.unlock()

@@ -1,27 +1,29 @@
 import HaulSystem
 
-/// The beginning of a response that is not taken for the file, for the message that says so.
+/// The beginning of a response that is not accepted as the file, for the error message.
 struct ResponsePreview: Sendable {
-  /// Bytes that are read of it.
+  /// The number of bytes to read.
   private static let size = 2048
-  /// Characters of it that are shown.
+  /// The number of characters to show.
   private static let shown = 80
 
   private let reason: TransferError
   private var bytes: [UInt8] = []
 
-  /// - Parameter reason: why it is not taken; its message is one clause.
+  /// Creates an empty preview.
+  ///
+  /// - Parameter reason: why the response is not accepted; its message is one clause.
   init(_ reason: TransferError) {
     self.reason = reason
   }
 
-  /// Takes the next bytes. Returns whether it has enough.
+  /// Adds the next bytes. Returns whether the preview has enough of them.
   mutating func take(_ piece: UnsafeRawBufferPointer) -> Bool {
     unsafe bytes.append(contentsOf: piece.prefix(Self.size - bytes.count))
     return bytes.count >= Self.size
   }
 
-  /// The reason, with what the response says: its title where it is HTML, else its first line.
+  /// The reason, with words from the response: its title if it is HTML, otherwise its first line.
   var error: TransferError {
     var error = reason
     error.body = bytes

@@ -1,96 +1,96 @@
-/// What a transfer downloads, and where to.
+/// The order for a transfer: what to download, how, and where to.
 package struct TransferRequest: Sendable {
   /// The original URL; each attempt follows its redirects again.
   package var url: WebURL
-  /// Makes an empty part file of this name. `length` is that of the body in bytes; nil where it is not known.
+  /// Creates an empty part file of this name. `length` is that of the body in bytes; nil if it is not known.
   package typealias MakePart =
     @Sendable (_ name: String, _ length: Int64?) throws(TransferError) -> PartFile
 
-  /// Called on a thread of the pool before a body's first byte is written. An error ends the transfer.
+  /// Creates part files. Called on a thread of the pool before a body's first byte is written. An error ends the transfer.
   package var makePart: MakePart
-  /// The part file's name; a second one, after the source has changed, gets `.1` appended, and so on.
+  /// The part file's name. If the source changes, the second part file gets `.1` appended, and so on.
   package var partName: String
-  /// What is durable already, and its part file, which bears ``partName`` by now.
+  /// The durable progress of an earlier attempt, and its part file, which must already have the name ``partName``.
   package var resuming: (checkpoint: Checkpoint, part: PartFile)?
-  /// What the source said of a finished file that stands where this one is to go: if it still has the same, the transfer
-  /// ends as ``TransferOutcome/unchanged``. Ignored if there is something to resume.
+  /// What the source said about the finished file at the destination, from an earlier download. If the source still has that
+  /// file, the transfer ends as ``TransferOutcome/unchanged``. Ignored if there is something to resume.
   package var present: SourceRecord?
-  /// Headers that the job asks with; they go where ``credentials`` do.
+  /// The request fields of the job. They go to the same origins as ``credentials``.
   package var fields: [RequestField] = []
-  /// Headers that prove nothing about who asks: they go to every origin.
+  /// Request fields that do not identify the user. They go to every origin.
   package var openFields: [HeaderField] = []
-  /// How the URL is asked for. After a HEAD the outcome is ``TransferOutcome/unchanged``.
+  /// The request method. After a HEAD the outcome is ``TransferOutcome/unchanged``.
   package var method = RequestMethod.get
-  /// The body of a POST or PUT; nil for the other methods. A body is sent once, and its answer never resumed.
+  /// The body of a POST or PUT; nil for the other methods. A body is sent only once, and its answer is never resumed.
   package var body: [UInt8]?
-  /// The proxy for all its requests; nil takes the engine's.
+  /// The proxy for all requests of the transfer; nil for the engine's.
   package var proxy: ProxyAddress?
-  /// Asked for a login when a server wants one (401); nil gives up.
+  /// Returns a login for a server that asks for one (401), or nil to give up.
   package var authenticate: (@Sendable (AuthenticationChallenge) async -> Login?)?
-  /// Asked about each redirect before it is followed. An error ends the transfer.
+  /// Called for each redirect before it is followed. A returned error ends the transfer.
   package var onRedirect:
     (@Sendable (ResponseHead, _ from: WebURL, _ to: WebURL) -> TransferError?)?
   /// Called with the metrics of each request.
   package var onRequest: (@Sendable (RequestMetrics) -> Void)?
-  /// Asked about each response before a byte of its body is taken, on the engine thread. An error ends the transfer.
+  /// Called for each response before a byte of its body is taken, on the engine thread. A returned error ends the transfer.
   package var onResponse: (@Sendable (ResponseHead, WebURL) -> TransferError?)?
-  /// Called on a thread of the pool after a head whose body is the file's, and before a byte of that is taken. An error ends the
-  /// transfer.
+  /// Checks the destination. Called on a thread of the pool after the head of an answer that carries the file, and before a
+  /// byte of its body is taken. An error ends the transfer.
   package var checkTarget: (@Sendable () throws(TransferError) -> Void)?
-  /// Request fields that prove who asks: sent to the URL's own origin, and no more once a redirect has
-  /// left it. Where there are some, the engine's ``DownloaderConfiguration/netrc`` is not asked for that origin.
+  /// Request fields that identify the user. They go to the URL's own origin, and no longer once a redirect has left it. If
+  /// there are any, ``DownloaderConfiguration/netrc`` is not used for that origin.
   package var credentials: [ResponseHead.Field] = []
-  /// The client certificate for the TLS handshake, for the origins that ``credentials`` go to.
+  /// The client certificate for the TLS handshake. It is used for the same origins as ``credentials``.
   package var certificate: ClientCertificate?
-  /// The login for FTP, SFTP and Digest, for the origins that ``credentials`` go to. Without one, ``DownloaderConfiguration/netrc`` may
-  /// have one.
+  /// The login for FTP, SFTP and Digest, for the same origins as ``credentials``. If it is nil,
+  /// ``DownloaderConfiguration/netrc`` may have one.
   package var login: Login?
-  /// Which addresses the URL's own origin may have; nil takes the engine's policy. Redirects to other
-  /// origins always fall under the engine's.
+  /// The policy for the addresses of the URL's own origin; nil for the engine's. Redirects to other origins always follow the
+  /// engine's policy.
   package var addressPolicy: AddressPolicy?
-  /// The host is known to answer ranges wrongly: none are asked of it.
+  /// Whether the host is known to answer ranges wrongly. Then no range is requested.
   package var rangeUnsafe = false
-  /// How often the source changed before; at three there is no more resuming.
+  /// The number of times that the source changed before. After three, Haul does not resume any more.
   package var changes = 0
-  /// The media type that the response must have, over HTTP.
+  /// The media type that an HTTP response must have; nil for any.
   package var expectedType: ExpectedType?
-  /// Checked before the transfer counts as complete.
+  /// The digest that the file must have before the transfer counts as complete; nil to check none.
   package var digest: ExpectedDigest?
-  /// The file's SHA-256 is computed while its bytes come, whether or not a digest is checked.
+  /// Whether to compute the file's SHA-256 while its bytes arrive, even if no digest is checked.
   package var recordsDigest = false
-  /// The complete file gets the time at which the source says that it was modified.
+  /// Whether the complete file gets the modification time that the source states.
   package var takesRemoteTime = false
-  /// The length in bytes, where the caller knows it; it proves a body without a stated length complete.
+  /// The length in bytes, if the caller knows it. It proves that a body without a stated length is complete.
   package var expectedLength: Int64?
-  /// Bytes above which the transfer fails; nil for no limit.
+  /// The maximum length in bytes; nil for no limit. A longer file fails.
   package var maximumLength: Int64?
-  /// The most bytes a second that are read of all its bodies; nil for no limit of its own.
+  /// The most bytes per second that all bodies of this transfer may receive; nil for no limit of its own.
   package var rateLimit: RateLimit?
-  /// How long a connection may take to be made; nil takes the engine's limit.
+  /// The longest time to make a connection; nil for the engine's limit.
   package var connectTimeout: Duration?
-  /// How long the source may go without sending; nil takes the engine's limits.
+  /// The longest time that the source may send nothing; nil for the engine's limits.
   package var stallTimeout: Duration?
-  /// A body without length that the peer closed counts as complete.
+  /// Whether a body without length counts as complete when the peer closes the connection.
   package var acceptUnverifiedLength = false
-  /// Checkpoint after this number of bytes or this time, whichever comes first.
+  /// The number of bytes and the time after which a checkpoint is made, whichever comes first.
   package var checkpointBytes: Int64 = 64 << 20
   package var checkpointTime = Duration.seconds(5)
-  /// The time of the first checkpoint, where that is to come sooner.
+  /// The time until the first checkpoint, if it must come sooner than ``checkpointTime``.
   package var firstCheckpoint: Duration?
-  /// What cannot be synced in this time at a stop is given up to its last checkpoint.
+  /// The longest time that a stop waits for a sync. Bytes after the last checkpoint are then lost.
   package var stopTime = Duration.milliseconds(500)
-  /// Whether a record has been handed over that waits for an answer, and not for a disk. A stop waits for that answer without
-  /// a limit, and then saves the rest.
+  /// Whether a record was passed on that waits for an answer, and not for a disk. A stop waits for that answer without a
+  /// limit, and then saves the rest.
   package var awaitsAnswer: @Sendable () -> Bool = { false }
 
-  /// A download from 0 without conditions, into a part file in `parts`.
+  /// Creates a download from 0 without conditions, into a part file in `parts`.
   package init(url: WebURL, parts: PartDirectory, partName: String) {
     self.init(url: url, partName: partName) { (name, length) throws(TransferError) in
       try parts.make(name, of: length)
     }
   }
 
-  /// A download from 0 without conditions, into what `makePart` makes.
+  /// Creates a download from 0 without conditions, into the file that `makePart` creates.
   init(url: WebURL, partName: String, makePart: @escaping MakePart) {
     self.url = url
     self.partName = partName
@@ -100,42 +100,42 @@ package struct TransferRequest: Sendable {
 
 /// How a transfer ended.
 package enum TransferOutcome: Sendable {
-  /// Every byte is written and the digest is right; nothing is synced yet.
+  /// Every byte is written and the digest matches. Nothing is synced yet.
   case complete(part: PartFile, length: Int64)
-  /// The source still has what ``TransferRequest/present`` is the record of, or only its head was asked for. No byte was downloaded
-  /// and no file touched.
+  /// The source still has the file that ``TransferRequest/present`` records, or only the head was requested. No byte was
+  /// downloaded, and no file was touched.
   case unchanged
-  /// ``PartTransfer/stop()`` was called. What could be synced in time has been saved.
+  /// ``PartTransfer/stop()`` was called. The bytes that could be synced in time have been saved.
   case stopped
-  /// The owner said that it has no right to the job any more.
+  /// The owner has lost the lease of the job.
   case lost
-  /// What was durable has been saved.
+  /// The transfer failed. The durable bytes have been saved.
   case failed(TransferError)
 }
 
-/// What a transfer tells its owner besides its outcome.
+/// The facts about a transfer besides its outcome.
 package struct TransferReport: Sendable, Equatable {
-  /// Nothing done yet.
+  /// Creates an empty report.
   package init() {}
 
-  /// Bytes received over the network.
+  /// The number of bytes received over the network.
   package var fetched: Int64 = 0
-  /// The offset that work of an earlier attempt was good for.
+  /// The offset at which the transfer continued an earlier attempt's work.
   package var resumedAt: Int64 = 0
-  /// How often the source turned out to have changed.
+  /// The number of times that the source turned out to have changed.
   package var changes = 0
-  /// Whether a range was answered wrongly.
+  /// Whether the host answered a range wrongly.
   package var isRangeUnsafe = false
-  /// Status of the last answer.
+  /// The status of the last answer.
   package var status: Int?
-  /// What the source said of the complete file; nil where nothing of use to ``TransferRequest/present`` is known.
+  /// What the source said about the complete file; nil if it said nothing that ``TransferRequest/present`` can use.
   package var source: SourceRecord?
-  /// The complete file's digest, where it was checked or asked for.
+  /// The digest of the complete file, if it was checked or requested.
   package var digest: ExpectedDigest?
-  /// The name that the server sends for the file (Content-Disposition), fit for any directory; nil where it sent none.
+  /// The name that the server sends for the file (Content-Disposition), usable in any directory; nil if it sent none.
   package var suggestedName: String?
   /// Whether the job asked for the source's time but the source sent none.
   package var isUndated = false
-  /// Part files begun and given up for another. They may be removed once no checkpoint means them.
+  /// Part files that were begun and given up for another. They may be removed once no checkpoint refers to them.
   package var leftover: [String] = []
 }
