@@ -4,9 +4,9 @@
 /// While a queue has enough jobs for every worker, claims are not limited. After a claim returns fewer jobs than it asked for,
 /// the next claims take small shares in turns, until they have returned as many jobs as the worker runs at once.
 struct ClaimPace: Sendable {
-  /// Jobs claimed since a claim returned fewer than it asked for; nil: there are enough for every worker.
+  /// The number of jobs claimed since a claim returned fewer than it asked for; nil while there are enough for every worker.
   private var taken: Int?
-  /// Consecutive claims that others kept from being full.
+  /// The number of consecutive claims that other workers kept from being full.
   private var contended = 0
 
   init() {}
@@ -14,9 +14,9 @@ struct ClaimPace: Sendable {
   /// Returns the number of jobs to ask for.
   ///
   /// - Parameters:
-  ///   - room: how many the worker has room for.
-  ///   - peers: how many other workers could take the same jobs.
-  ///   - concurrency: how many jobs the worker runs at once.
+  ///   - room: the number of jobs that the worker has room for.
+  ///   - peers: the number of other workers that could take the same jobs.
+  ///   - concurrency: the number of jobs that the worker runs at once.
   func share(room: Int, peers: Int, concurrency: Int) -> Int {
     guard peers > 0, taken != nil else { return room }
     return min(room, max(1, concurrency / (2 * (peers + 1))))
@@ -33,19 +33,19 @@ struct ClaimPace: Sendable {
     }
   }
 
-  /// How long a worker that holds `held` jobs leaves announced jobs to others. Workers with less to do come first.
+  /// Returns how long a worker that holds `held` jobs leaves announced jobs to others. Workers with fewer jobs come first.
   func delay(held: Int, peers: Int, concurrency: Int) -> Duration {
     guard peers > 0, taken != nil, held > 0 else { return .zero }
     return Self.turn(held: held, concurrency: concurrency)
   }
 
-  /// Time between two shares, so that others have their turn.
+  /// Returns the time between two claims of a share, so that other workers have their turn.
   static func turn(held: Int, concurrency: Int) -> Duration {
     .milliseconds(10) + .milliseconds(30) * load(held, concurrency)
   }
 
-  /// When to ask again after others held due jobs, by `chance` from 0 to 1. A worker with less to do asks sooner, unless
-  /// others keep holding the jobs, like an open transaction.
+  /// Returns the wait before the next claim after others held due jobs. `chance` is a random number from 0 to 1. A worker with
+  /// fewer jobs asks sooner, unless others keep holding the jobs, for example in an open transaction.
   func retry(held: Int, concurrency: Int, chance: Double) -> Duration {
     let share = contended > 3 ? 1 : Self.load(held, concurrency)
     return .milliseconds(5) + .milliseconds(5) * chance + .milliseconds(30) * (share * chance)

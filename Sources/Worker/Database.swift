@@ -13,19 +13,20 @@ struct Database: Sendable {
   let control: Session
   let logger: Logger
 
-  /// How long a worker holds its leases without a connection for work; then they expire.
+  /// How long a worker keeps its leases without a connection for work. Then they expire.
   private static let patience = Duration.seconds(10)
-  /// Longest pause between two tries of a call that keeps failing.
+  /// The longest pause between two tries of a call that keeps failing.
   private static let longestPause = Duration.seconds(1)
 
-  /// How `work` connects. A worker's calls are short, so a connection that is silent for this time is closed.
+  /// Returns the configuration of `work`. A worker's calls are short, so a connection that is silent for `queryTimeout` is
+  /// closed.
   static func workConfiguration(_ conninfo: String) -> ConnectionConfiguration {
     ConnectionConfiguration(
       conninfo: conninfo, applicationName: "haul-worker", queryTimeout: .seconds(20), writes: true)
   }
 
-  /// Both sessions for a registered worker; `work` begins with `first`, made as ``workConfiguration(_:)`` says. `observe` gets
-  /// the events of the control session.
+  /// Creates both sessions for a registered worker. `work` begins with the connection `first`, made with
+  /// ``workConfiguration(_:)``. `observe` gets the events of the control session.
   init(
     conninfo: String, first: Connection, caller: JobQueue.Caller, logger: Logger,
     observe: @escaping @Sendable (Session.Event) -> Void
@@ -45,7 +46,7 @@ struct Database: Sendable {
       }, observe: observe)
   }
 
-  /// The queue over a live work connection; waits for one.
+  /// Calls `body` with the queue over a live work connection, and waits for one if necessary.
   func queue<T: Sendable>(
     _ body: @Sendable (JobQueue) async throws -> T
   ) async throws -> T {
@@ -57,8 +58,8 @@ struct Database: Sendable {
     }
   }
 
-  /// Repeats `body` over a live work connection until it has an answer; for calls that may be repeated. Logs errors that
-  /// waiting does not solve, and continues: an operator may solve them.
+  /// Repeats `body` over a live work connection until the database has answered. Use it only for calls that may be repeated.
+  /// It logs errors that waiting does not solve, and continues, because an operator may solve them.
   func persist<T: Sendable>(
     _ body: @Sendable (JobQueue) async throws -> T
   ) async throws -> T {

@@ -1,11 +1,11 @@
 import Glibc
 
-/// How many files this process may have open: getrlimit(2), `RLIMIT_NOFILE`.
+/// The number of files that this process may have open: getrlimit(2), `RLIMIT_NOFILE`.
 package struct DescriptorLimit: Sendable, Equatable {
-  /// The current limit, and the maximum that a process may set.
+  /// The current limit, and the maximum to which this process may raise it.
   let soft, hard: UInt
 
-  /// The hard limit is too low. The description is a sentence for the operator.
+  /// The error for a hard limit that is too low. The description is a sentence for the operator.
   package struct TooLow: Error, Sendable, Equatable, CustomStringConvertible {
     let needed, hard: UInt
 
@@ -16,7 +16,7 @@ package struct DescriptorLimit: Sendable, Equatable {
 
   /// Raises the soft limit if the workers of this process need more.
   ///
-  /// - Parameter leases: jobs that each worker holds at once, besides those being published.
+  /// - Parameter leases: the number of jobs that each worker holds at once, in addition to those being published.
   package static func raise(
     workers: Int = 1, leases: Int, stores: Int = 1
   ) throws(TooLow) {
@@ -30,14 +30,14 @@ package struct DescriptorLimit: Sendable, Equatable {
     _ = unsafe setrlimit(resource, &limit)
   }
 
-  /// For each job two connections under way and two idle ones, a resolver's, the part file, and two directories, and of as many
-  /// that are being published the last three; for each store the directories of part files; for the process its threads and its
-  /// database.
+  /// Returns the number of files that the workers may have open. Each job needs 8: two active and two idle connections, one
+  /// for the resolver, the part file, and two directories. As many jobs may be in publishing, with 3 files each. Each store
+  /// needs its directories of part files, and the process needs files for its threads and its database.
   static func needed(workers: Int, leases: Int, stores: Int) -> UInt {
     UInt(64 + workers * (11 * leases + 256 * stores))
   }
 
-  /// The soft limit to set.
+  /// Returns the soft limit to set.
   func raised(to needed: UInt) throws(TooLow) -> UInt {
     guard needed <= hard else { throw TooLow(needed: needed, hard: hard) }
     return max(soft, needed)

@@ -7,7 +7,7 @@ import Postgres
 package import Stores
 import Synchronization
 
-/// One worker process of a pool: claims jobs, downloads them, and hands interrupted ones over.
+/// A worker of a pool: it claims jobs, downloads them, and hands interrupted ones over.
 ///
 /// A worker can also lead the pool and run its maintenance (`Leadership`), so a pool needs no coordinator.
 package final class PoolWorker: Sendable {
@@ -15,10 +15,10 @@ package final class PoolWorker: Sendable {
     var loop: WorkLoop?
     var hook: CompletionHook?
     var keeper: LeaseKeeper?
-    /// What ends with the last lease.
+    /// The task that ends with the last lease.
     var work: Task<Void, any Error>?
     var isDraining = false
-    /// Drained by its own process, which waits for its end.
+    /// Whether the worker's own process called ``drain()`` and waits for the end.
     var isToldToEnd = false
     var stopsWhenIdle = false
     var hasGivenUp = false
@@ -34,7 +34,7 @@ package final class PoolWorker: Sendable {
   private let stores: OpenStores
   private let state = Mutex(State())
 
-  /// Opens the stores; nothing runs yet.
+  /// Opens the stores without starting anything.
   /// - Throws: `StoreError` for a directory without marker or that cannot be written.
   package init(_ configuration: WorkerConfiguration, logger: Logger) throws(StoreError) {
     self.configuration = configuration
@@ -43,10 +43,10 @@ package final class PoolWorker: Sendable {
     stores = try OpenStores(configuration.stores, ioThreads: threads)
   }
 
-  /// Stops claiming, saves what is durable and gives all jobs back. ``run()`` then returns.
+  /// Stops claiming, saves the durable progress and gives all jobs back. ``run()`` then returns.
   ///
-  /// Call it from any thread; a second call is no error. If the database is away, the worker waits for it until its leases
-  /// have expired, and five seconds more.
+  /// Call it from any thread; a second call is no error. If the database is unreachable, the worker waits for it until its
+  /// leases have expired, and five seconds more.
   package func drain() {
     state.withLock { $0.isToldToEnd = true }
     drainAsTold()
@@ -63,8 +63,8 @@ package final class PoolWorker: Sendable {
     hook?.hurry()
   }
 
-  /// Ends a draining worker whose leases may have expired, because no result is left to save. A process that was stopped and
-  /// continued finds itself in this state too, but the database answers it.
+  /// Ends a draining worker whose leases may have expired, because it has no result left to save. A process that was stopped
+  /// and continued also gets into this state, but then the database answers.
   private func giveUpWhereFenced() {
     guard state.withLock(\.isHopeless) else { return }
     Task {
@@ -75,16 +75,17 @@ package final class PoolWorker: Sendable {
         return (state.work, state.loop)
       }
       work?.cancel()
-      // It may be waiting only to be woken.
+      // The loop may be waiting, and then does not notice the cancellation.
       loop?.claimSoon()
     }
   }
 
-  /// Pauses the transfers with their sockets open, for a process that is about to be stopped: no pause counts as a slow source.
-  /// After SIGCONT they continue by themselves. If their leases have expired, they restart from the durable bytes.
+  /// Pauses the transfers with their sockets open, because the process is about to be stopped. The pause does not count as a
+  /// slow source. After SIGCONT the transfers continue by themselves. If their leases have expired, they restart from the
+  /// durable bytes.
   package func suspend() { state.withLock { $0.keeper }?.suspend() }
 
-  /// From now on ``run()`` returns when no job is left, as with `exitWhenIdle`.
+  /// Makes ``run()`` return when no job is left, as `exitWhenIdle` does.
   package func stopWhenIdle() {
     state.withLock { state in
       state.stopsWhenIdle = true
@@ -92,7 +93,7 @@ package final class PoolWorker: Sendable {
     }?.stopWhenIdle()
   }
 
-  /// Jobs that are being transferred or published now, in any order.
+  /// The jobs that are being transferred or published now, in any order.
   package var transfers: [RunningTransfer] {
     let runs = state.withLock { $0.loop }?.running ?? []
     return runs.filter(\.hasBegun).map(\.snapshot)
@@ -100,9 +101,9 @@ package final class PoolWorker: Sendable {
 
   /// Runs until drained or, if configured so, until no job is left.
   ///
-  /// First it registers and puts its parts together, then it lets them run.
-  /// - Throws: at the start `PostgresError`, `JobQueueError` or `TransferError`. Later it waits until database errors pass;
-  ///   ``DrainTimeout`` if a drain could not wait that long.
+  /// It registers the worker and creates its parts, and then starts them.
+  /// - Throws: `PostgresError`, `JobQueueError` or `TransferError` at the start; ``DrainTimeout`` if a drain could not wait
+  ///   for the database any longer. Later database errors are not thrown: the worker waits until they pass.
   package func run() async throws {
     let parts = try await assemble()
     begin(parts)
@@ -118,7 +119,7 @@ package final class PoolWorker: Sendable {
     if case .failure = ended, !isEmpty { throw DrainTimeout() }
   }
 
-  /// What a registered worker consists of.
+  /// The parts of a registered worker.
   private struct Parts: Sendable {
     let worker: Int64
     let logger: Logger
@@ -135,10 +136,10 @@ package final class PoolWorker: Sendable {
     let leadership: Leadership
   }
 
-  /// Registers and creates the parts without starting them.
+  /// Registers the worker and creates the parts without starting them.
   private func assemble() async throws -> Parts {
     let sent = ContinuousClock.now
-    // Over the future first connection for work, so that errors show at once.
+    // This is the first connection for work, so that errors show at once.
     let connection = try await Connection.connect(
       Database.workConfiguration(configuration.conninfo))
     let registration = try await register(over: connection)
@@ -201,7 +202,7 @@ package final class PoolWorker: Sendable {
 
   /// Claims and settles until the last lease has ended.
   private static func work(_ parts: Parts) async throws {
-    // The first round before the first claim: then nothing of this worker's can look like a gap.
+    // The first round of maintenance runs before the first claim, so that nothing of this worker can look like a gap.
     await parts.leadership.runRound()
     parts.logger.info(.workerStarted)
     await parts.watch.closeFull()
@@ -234,7 +235,7 @@ package final class PoolWorker: Sendable {
         parts.loop.claimSoon()
       }
       let isEmpty = parts.runningJobs.isEmpty
-      // Before the keeper is woken: it would otherwise send one more heartbeat and then wait for the time of the next.
+      // Cancel before the keeper wakes. Otherwise it would send one more heartbeat and wait for the next.
       group.cancelAll()
       parts.keeper.close()
       await parts.database.close()
@@ -277,7 +278,9 @@ package final class PoolWorker: Sendable {
       onFenced: { [weak self] in self?.giveUpWhereFenced() })
   }
 
-  /// - Parameter connection: becomes the first for work.
+  /// Creates the database sessions.
+  ///
+  /// - Parameter connection: the first connection for work.
   private func makeDatabase(
     _ connection: Connection, _ registration: Registration, _ keeper: LeaseKeeper, _ logger: Logger
   ) -> Database {
@@ -297,7 +300,7 @@ package final class PoolWorker: Sendable {
       })
   }
 
-  /// Notifications: something to claim, or a command for this worker.
+  /// Handles notifications: new jobs to claim, or a command for this worker.
   private static func listen(
     _ database: Database, _ loop: WorkLoop, _ keeper: LeaseKeeper, worker: Int64
   ) async {
@@ -328,8 +331,8 @@ package final class PoolWorker: Sendable {
   }()
 }
 
-/// A worker was drained that held jobs and did not reach the database before its leases may have expired. Other
-/// workers continue them from the saved bytes.
+/// The error of a drained worker that held jobs and did not reach the database before its leases may have expired. Other
+/// workers continue these jobs from the saved bytes.
 package struct DrainTimeout: Error, CustomStringConvertible {
   package let description =
     "the database was unreachable while this worker drained; other workers take over its jobs"

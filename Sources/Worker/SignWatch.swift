@@ -65,7 +65,8 @@ final class SignWatch: Sendable {
     }
   }
 
-  /// nil if the directory cannot be written or read, or its mount is gone. Then the signs prove nothing.
+  /// Signs the store and returns what the worker found. Nil if the directory cannot be written or read, or if its mount is
+  /// gone: then the signs prove nothing.
   private func look(_ name: String, instance: Int) async -> StoreSign? {
     guard let store = stores[name] else { return nil }
     let (pool, worker, now) = (registration.pool, registration.worker, ContinuousClock.now)
@@ -86,7 +87,7 @@ final class SignWatch: Sendable {
 
   private var fresh: CopiedStore { CopiedStore(own: registration.worker, delay: delay) }
 
-  /// Debug builds wait as many milliseconds as `HAUL_COPY_DELAY` says.
+  /// The time after which a missing sign counts. In debug builds `HAUL_COPY_DELAY` sets it, in milliseconds.
   private static var delay: Duration {
     #if DEBUG
       if let text = unsafe getenv("HAUL_COPY_DELAY"), let wanted = Int(unsafe String(cString: text))

@@ -6,20 +6,20 @@ import Log
 import Stores
 import Synchronization
 
-/// Keeps a worker from claiming jobs for a store that cannot take their files: its disk is full, cannot be written or hangs.
+/// Keeps a worker from claiming jobs for a store that cannot accept their files: its disk is full, hangs or cannot be written.
 ///
-/// It checks a store after a job has failed at its disk, regularly while jobs write to it, and while it is closed.
+/// It checks a store after a job failed because of the store's disk, regularly while jobs write to it, and while it is closed.
 final class StoreWatch: Sendable {
-  /// Time between checks of stores in use.
+  /// The time between checks of stores in use.
   static let interval = Duration.seconds(5)
-  /// If a check takes longer, the disk hangs.
+  /// The time after which an unfinished check means that the disk hangs.
   static let patience = Duration.seconds(10)
 
   private struct State {
     var standing: [String: StoreHealth] = [:]
-    /// By store, the callers that wait for the current check.
+    /// The callers that wait for the current check, by store.
     var looking: [String: [OneShot<StoreTrouble?>]] = [:]
-    /// By store, why it counts as a copy of another worker's store.
+    /// The reason why a store counts as a copy of another worker's store, by store.
     var copied: [String: String] = [:]
   }
 
@@ -33,7 +33,8 @@ final class StoreWatch: Sendable {
   private let onChange: @Sendable () -> Void
   private let state = Mutex(State())
 
-  /// `onClosed` and `onChange` are called on a Swift thread; after the latter there may be something to claim.
+  /// Creates a watch. `onClosed` and `onChange` are called on a Swift thread. After `onChange` there may be something to
+  /// claim.
   init(
     _ stores: OpenStores, pool: String, runningJobs: RunningJobs, slots: TransferSlots,
     database: Database,
@@ -50,10 +51,11 @@ final class StoreWatch: Sendable {
     self.onChange = onChange
   }
 
-  /// Checks the store if it may have caused a failure of this class. True: it is closed, and the database knows it; or it
-  /// has been opened again since the failed job began with `used`.
+  /// Checks the store if it may have caused a failure of this class. Returns true if the store is closed and the database
+  /// knows it, or if the store has been opened again since the failed job began with `used`.
   ///
-  /// If no file could be opened, it does not check: opening may work by now, and it was not the job's fault.
+  /// If the process had no file descriptor left, this closes the store without a check: opening may work again by now, and the
+  /// job was not the cause.
   func closes(_ used: Store?, after error: ErrorClass) async -> Bool {
     guard let error = TransferError.Class(rawValue: error.rawValue), let used,
       let store = stores[used.name]
@@ -70,12 +72,12 @@ final class StoreWatch: Sendable {
     return true
   }
 
-  /// Closes the stores that were found full when they were opened; to be called before anything is claimed.
+  /// Closes the stores that were full when they were opened. Call it before the worker claims anything.
   func closeFull() async {
     for store in stores.all where store.wasFull { await close(store.name, because: .full) }
   }
 
-  /// Closes a store whose directory is a copy of another worker's; nil lets it open again.
+  /// Closes a store whose directory is a copy of another worker's. If `original` is nil, the store may open again.
   func setCopied(_ name: String, of original: (worker: Int64, machine: String)?) async {
     let reason = original.flatMap { original in
       stores[name].map { $0.copied(of: "worker \(original.worker) (\(original.machine))") }
@@ -107,7 +109,7 @@ final class StoreWatch: Sendable {
     }
   }
 
-  /// Why results cannot be written there; nil if they can. Calls during a check share its result.
+  /// Returns why results cannot be written to the store, or nil if they can. Calls during a check share its result.
   /// `mayReopen`: a store whose mount has come back is opened again.
   private func look(
     at store: Store, forRoom: Bool, mayReopen: Bool = false
@@ -133,7 +135,7 @@ final class StoreWatch: Sendable {
     }
   }
 
-  /// Blocks while the disk does.
+  /// Returns the trouble of the store. Blocks while the disk blocks.
   private func trouble(of store: Store, forRoom: Bool, mayReopen: Bool) -> StoreTrouble? {
     if let reason = state.withLock({ $0.copied[store.name] }) { return .unwritable(reason) }
     var store = store
@@ -152,7 +154,7 @@ final class StoreWatch: Sendable {
     }
     guard isNews else { return }
     if trouble == .hangs {
-      // Jobs that wait for that disk take no slot and no place at their host from others.
+      // Jobs that wait for this disk must not keep slots and places at their hosts from others.
       for run in runningJobs.running where run.lease.store == name {
         run.waitsForDisk = true
         slots.leave(run.lease.token)
@@ -172,7 +174,7 @@ final class StoreWatch: Sendable {
     }
   }
 
-  /// Returns once the database knows it; cancelled, it gives up.
+  /// Returns once the database knows the state of the store. Gives up if the task is cancelled.
   private func tell(_ name: String, _ reason: String?) async {
     let caller = database.caller
     try? await database.persist { try await $0.closeStore(caller, name, because: reason) }
@@ -180,8 +182,8 @@ final class StoreWatch: Sendable {
 }
 
 extension Store {
-  /// Why the pool's results cannot be written: a missing right, a small file that could not be written and synced or, if asked
-  /// for, too little room. nil if they can. Blocks while the disk does.
+  /// Returns why the pool's results cannot be written, or nil if they can. Reasons: a missing right, a small file that could
+  /// not be written and synced or, with `forRoom`, too little free space. Blocks while the disk blocks.
   func trouble(forRoom: Bool, pool: String) -> StoreTrouble? {
     do throws(StoreError) {
       try Self.requireRight(to: root, directory, pools: [pool])
@@ -201,6 +203,7 @@ extension Store {
     }
   }
 
-  /// With less than this a disk on which a file did not fit counts as full: a twentieth of it, at most 1 GiB.
+  /// Returns the free space in bytes below which a disk counts as full if a file did not fit: a twentieth of the disk, at most
+  /// 1 GiB.
   static func reserve(of total: Int64) -> Int64 { min(total / 20, 1 << 30) }
 }

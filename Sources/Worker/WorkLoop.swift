@@ -4,24 +4,24 @@ import JobQueue
 import Log
 import Synchronization
 
-/// Settles what has ended and claims what there is room for, in one call after another.
+/// Settles ended jobs and claims new ones, in one call after another.
 final class WorkLoop: Sendable {
   private struct State {
     var isDraining = false
     var stopsWhenIdle: Bool
-    /// A claim is worth a call: room was made, something was announced, or the wait is over.
+    /// Whether a claim is worth a call: a job ended, jobs were announced, or the wait is over.
     var isClaimDue = true
     var number: Int64 = 0
-    /// When the last call had its reply.
+    /// The time at which the last call was answered.
     var lastCall: ContinuousClock.Instant?
-    /// When the next claim is worth a call without any news.
+    /// The time of the next claim if there is no news before.
     var claimAt = ContinuousClock.now
     var pace = ClaimPace()
   }
 
-  /// Without any news a worker asks again after about this long.
+  /// The approximate time between claims without news.
   private static let pollTime = Duration.seconds(5)
-  /// Time between two calls if no task waits for the next one.
+  /// The minimum time between two calls while jobs wait for a slot.
   private static let gatheringTime = Duration.milliseconds(10)
 
   private let database: Database
@@ -46,16 +46,17 @@ final class WorkLoop: Sendable {
     state = Mutex(State(stopsWhenIdle: configuration.exitWhenIdle))
   }
 
-  /// What runs now.
+  /// The jobs that run now.
   var running: [JobRun] { runningJobs.running }
 
-  /// Something may be there to settle or to claim: a submission, a release, a promotion.
+  /// Makes the loop call soon, because there may be something to settle or to claim: a submission, a release, a promotion.
   func claimSoon() {
     state.withLock { $0.isClaimDue = true }
     wake.post()
   }
 
-  /// Jobs were announced to all workers. One that has much to do leaves them to the others for some milliseconds.
+  /// Reacts to jobs that were announced to all workers. A worker with many jobs leaves them to the others for some
+  /// milliseconds.
   func claimAnnounced() {
     let delay = state.withLock(\.pace).delay(
       held: runningJobs.runningCount, peers: peers, concurrency: concurrency)
@@ -64,13 +65,13 @@ final class WorkLoop: Sendable {
     wake.post()
   }
 
-  /// Ends, from now on, when nothing is left in the queues.
+  /// Makes the loop end when no job is left in the queues.
   func stopWhenIdle() {
     state.withLock { $0.stopsWhenIdle = true }
     claimSoon()
   }
 
-  /// Stop claiming, stop what runs with its progress kept, settle, end. Again is no error.
+  /// Stops claiming, stops running jobs and saves their progress, settles them, and ends. A second call is no error.
   func drain() {
     let isFirst = state.withLock { state in
       defer { state.isDraining = true }
@@ -82,13 +83,13 @@ final class WorkLoop: Sendable {
     wake.post()
   }
 
-  /// Runs until drained, or until idle where that is asked for: until nothing is left in the queues.
+  /// Runs until drained or, after ``stopWhenIdle()``, until no job is left in the queues.
   func run() async throws {
     while true {
       try Task.checkCancellation()
       let room = room
       let (isDraining, isClaimDue, stopsWhenIdle) = state.withLock { state in
-        // Room without news: the wait is over.
+        // There is room without news: the wait is over.
         if room > 0, state.claimAt <= .now { state.isClaimDue = true }
         return (state.isDraining, state.isClaimDue, state.stopsWhenIdle)
       }
@@ -107,7 +108,7 @@ final class WorkLoop: Sendable {
       }
       guard isDraining || environment.keeper.mayClaim else {
         await wake.wait(upTo: Self.pollTime)
-        // Whether the database still knows this worker, where heartbeats do not find out.
+        // Ask whether the database still knows this worker, which heartbeats do not find out.
         if !environment.keeper.mayClaim { try await call(room: 0) }
         continue
       }
@@ -116,16 +117,16 @@ final class WorkLoop: Sendable {
     }
   }
 
-  /// How many other workers could take the same jobs.
+  /// The number of other workers that could take the same jobs.
   private var peers: Int { environment.keeper.peers }
 
   private var concurrency: Int { configuration.concurrency }
 
-  /// How many more jobs it may hold. Without a confirmed lease it claims no jobs.
+  /// The number of further jobs that the worker may hold. Without confirmed leases it is 0.
   ///
   /// Jobs that are being published do not count, up to the number of slots, so that the network does not wait for the disk.
-  /// Jobs of silent hosts do not count either: up to the number of slots run beside the others, and the rest make room for newly
-  /// claimed jobs. Jobs that wait for a disk that hangs never count.
+  /// Jobs of silent hosts do not count either: up to the number of slots run beside the others, and the rest make room for
+  /// newly claimed jobs. Jobs that wait for a disk that hangs never count.
   private var room: Int {
     guard environment.keeper.mayClaim, !state.withLock(\.isDraining) else { return 0 }
     let hanging = environment.watch.hanging
@@ -134,8 +135,8 @@ final class WorkLoop: Sendable {
     return configuration.leases - (running.count - publishing - environment.slots.silentCount)
   }
 
-  /// How long yet to gather what the next call settles; nil where it is time. As long as leases wait for a slot the network does
-  /// not wait for a call, and one for many costs little more than one for a few.
+  /// Returns how long to wait for more results to settle in the next call, or nil if it is time. While leases wait for a slot,
+  /// the network does not wait for a call, and one call for many jobs costs little more than one for a few.
   private func gathering(until now: ContinuousClock.Instant) -> Duration? {
     let (isDraining, last) = state.withLock { ($0.isDraining, $0.lastCall) }
     guard !isDraining, let last, environment.slots.waitingCount > 0 else { return nil }
@@ -163,7 +164,7 @@ final class WorkLoop: Sendable {
     let queues = configuration.queues
     let sent = ContinuousClock.now
     let asked = state.withLock(\.pace).share(room: room, peers: peers, concurrency: concurrency)
-    // The same number until there is an answer: whether an earlier try took effect does not matter.
+    // The number stays the same until there is an answer, so it does not matter whether an earlier try took effect.
     let reply = try await database.persist {
       try await $0.work(caller, number: number, endings: endings, queues: queues, room: asked)
     }
@@ -177,7 +178,7 @@ final class WorkLoop: Sendable {
     take(reply, runs, asked: asked, room: room)
   }
 
-  /// `asked`: for how many jobs, of the `room` that it has.
+  /// Starts the claimed runs and plans the next claim. `asked` is the number of jobs that the call asked for, out of `room`.
   private func take(_ reply: WorkReply, _ runs: [JobRun], asked: Int, room: Int) {
     for run in runs { start(run) }
     if reply.draining { drain() }
@@ -190,7 +191,7 @@ final class WorkLoop: Sendable {
         state.pace.took(
           reply.claimed.count, asked: asked, isContended: reply.contended, concurrency: concurrency)
       }
-      // A drain that came during the call stops what the call has brought.
+      // A drain that came during the call stops the jobs that the call has claimed.
       if state.isDraining { runs.forEach { $0.stop() } }
       if reply.contended, !isFull {
         state.claimAt =
@@ -245,7 +246,7 @@ final class WorkLoop: Sendable {
           .jobCompleted, (.bytes, LogValue(ending.bytes ?? 0)), (.path, LogValue(ending.path ?? ""))
         )
       case .failed:
-        // Of a job that was set aside, what the worker says of it has not become its end.
+        // For a job that was set aside, the worker's error is not the reason for its end.
         let reason = settled?.cause?.setAside(ending.job)
         line.warning(
           .jobFailed, (.error, reason == nil ? LogValue(ending.error?.rawValue ?? "") : "internal"),

@@ -5,43 +5,44 @@ package import Stores
 
 /// Settings of a worker.
 package struct WorkerConfiguration: Sendable {
-  /// libpq's string or URI; empty = libpq's environment.
+  /// The connection string or URI for libpq; empty for libpq's environment variables.
   package var conninfo: String
   package var stores: [StoreMount]
-  /// nil = every queue whose store is mounted.
+  /// The queues to serve; nil for every queue whose store is mounted.
   package var queues: [String]?
-  /// Transfers at once.
+  /// The number of concurrent transfers.
   package var concurrency: Int
-  /// Jobs held at once, beside those that are being published: those in transfer, and some that are next. Each counts against
-  /// its host's cap, and no other worker can have it: more than ``concurrency`` is for a worker that is alone with its queues.
+  /// The number of jobs held at once, without those being published: the jobs in transfer and some that come next. Each held
+  /// job counts against its host's limit, and no other worker can have it. Set it above ``concurrency`` only for a worker that
+  /// is alone with its queues.
   package var leases: Int
-  /// Blocks of addresses allowed besides the public ones.
+  /// The blocks of addresses that are allowed in addition to public ones.
   package var allowedNetworks: [CIDR]
-  /// The most bytes a second that are read of all jobs together; may be shared with other workers of the process.
+  /// The most bytes per second that all jobs together may receive; nil for no limit. Workers of one process may share it.
   package var rateLimit: RateLimit?
-  /// A job's own origin may have any address; redirects to other origins still fall under `allowedNetworks`. For
-  /// URLs that the person at this terminal has typed.
+  /// Whether a job's own origin may have any address. Redirects to other origins still follow `allowedNetworks`. Set it only
+  /// for URLs that the person at this terminal has typed.
   package var allowsOwnOrigins = false
-  /// What goes along with its requests, and the way they take.
+  /// The logins, cookies, proxies and other settings of the worker's requests.
   package var requests = RequestSettings()
-  /// What is run after each job that has completed; nil for nothing.
+  /// The command to run after each completed job; nil for none.
   package var onComplete: String?
-  /// Called with each lease that was settled, on a Swift thread.
+  /// Called with each settled lease, on a Swift thread.
   package var onSettled: (@Sendable (SettledLease) -> Void)?
-  /// Called when a store is closed: it is full, cannot be written or hangs, as the sentence says. Nothing is claimed for it until it is
-  /// well again.
+  /// Called when a store is closed: it is full, cannot be written or hangs, as `reason` says. The worker claims nothing for it
+  /// until it works again.
   package var onStoreClosed: (@Sendable (_ store: String, _ reason: String) -> Void)?
-  /// Stop gracefully when no job is queued, scheduled, interrupted or running in the queues.
+  /// Whether to stop gracefully when no job is queued, scheduled, interrupted or running in the queues.
   package var exitWhenIdle: Bool
-  /// Whether the SHA-256 of each file is computed and recorded, unless the job says otherwise.
+  /// Whether to compute and record the SHA-256 of each file, unless the job says otherwise.
   package var recordsDigests = true
-  /// Whether it leaves its sign in the stores' directories, so that copies of them are found out. For pools of several
-  /// machines.
+  /// Whether the worker leaves its sign in the stores' directories, so that copies of them are detected. Meant for pools of
+  /// several machines.
   package var signsStores = false
   /// The program's version, shown in the `workers` view.
   package var version: String
 
-  /// A configuration made of its parts.
+  /// Creates a configuration.
   package init(
     conninfo: String, stores: [StoreMount], queues: [String]? = nil, concurrency: Int = 16,
     leases: Int? = nil, allowedNetworks: [CIDR] = [], exitWhenIdle: Bool = false, version: String
@@ -57,33 +58,33 @@ package struct WorkerConfiguration: Sendable {
   }
 }
 
-/// A lease that has ended, and what became of its job.
+/// A settled lease, and the resulting state of its job.
 package struct SettledLease: Sendable {
-  /// The ending as the worker saw it; `path` is there whatever the result.
+  /// The ending as the worker saw it; `path` is always set.
   package let ending: LeaseEnding
   /// The job's state now.
   package let state: JobState
-  /// The error class that counts; of a job that failed, why it did.
+  /// The error class that counts. For a failed job, it is the reason.
   package let cause: ErrorClass?
   /// How long a scheduled job waits before it may start again.
   package let delay: Duration?
 }
 
-/// A transfer of this worker as it stands.
+/// The state of one of this worker's transfers.
 package struct RunningTransfer: Sendable {
   package let token: Int64
-  /// Where its file will end up, below the store's root.
+  /// The path that the file will get, below the store's root.
   package let path: String
-  /// Bytes of the file so far.
+  /// The number of bytes of the file so far.
   package let bytes: Int64
-  /// Complete length in bytes, where known.
+  /// The complete length in bytes, or nil if it is not known.
   package let total: Int64?
-  /// Bytes received over the network in this attempt.
+  /// The number of bytes received over the network in this attempt.
   package let fetched: Int64
-  /// Bytes of the file that an earlier attempt has left here, whether or not the origin goes on after them.
+  /// The number of bytes that an earlier attempt has left here, whether or not the origin continues after them.
   package let kept: Int64
-  /// How often the origin has put another file in its place since the job began.
+  /// The number of times that the origin has replaced the file since the job began.
   package let changes: Int
-  /// Whether the file is there and is fetched once more, only to be compared: its origin gave no length.
+  /// Whether the complete file is downloaded a second time, only for comparison, because its origin gave no length.
   package let isComparing: Bool
 }

@@ -1,8 +1,8 @@
 import HaulTransfer
 
-/// A proof of the client's identity, with the origins that it may be sent to.
+/// A proof of the user's identity, such as a password or a token, with the origins that it may be sent to.
 ///
-/// A credential is bound to origins because every submitter names both the credential and the host.
+/// It is bound to origins because every submitter names both the credential and the host.
 struct Credential: Sendable {
   private(set) var fields: [ResponseHead.Field] = []
   private(set) var certificate: ClientCertificate?
@@ -25,7 +25,9 @@ struct Credential: Sendable {
 
   func maySend(to url: WebURL) -> Bool { origins.contains { $0.contains(url) } }
 
-  /// - Throws: `credential` if the URL's protocol cannot use it. `name` is the credential's name.
+  /// Checks that the URL's protocol can use this credential.
+  ///
+  /// - Throws: `credential` if it cannot. `name` is the credential's name.
   func requireUse(at url: WebURL, name: String) throws(TransferError) {
     if login?.keyPath != nil, url.scheme != "sftp" {
       throw TransferError(
@@ -39,7 +41,8 @@ struct Credential: Sendable {
     }
   }
 
-  /// Reads a file's text; other files that it names are read by `content`, whose paths are `path`'s business.
+  /// Reads a credential from the text of its file. `path` makes a path from a name in that file, and `content` reads the file
+  /// at such a path.
   ///
   /// - Throws: the problem, without any of the content.
   init(
@@ -53,7 +56,7 @@ struct Credential: Sendable {
       }
       return value
     }
-    /// The value itself, or the content of the file that `file` names, without the end of its line.
+    /// Returns the value itself, or the content of the file that `file` names, without the line breaks at its end.
     func secret(_ key: Key, _ file: Key) throws(SecretFile.Problem) -> String {
       guard let name = values[file] else { return try need(key) }
       var secret = try content(path(name))[...]
@@ -83,12 +86,12 @@ struct Credential: Sendable {
       certificate = ClientCertificate(
         path: path(try need(.certificate)), keyPath: path(try need(.key)))
       used = [.certificate, .key]
-      // Only to check that its owner, and no other user, may read it.
+      // Only check that the owner, and no other user, may read the key.
       _ = try content(path(try need(.key)))
     case .sshKey?:
       login = Login(user: try need(.user), keyPath: path(try need(.key)))
       used = [.user, .key]
-      // As above.
+      // Check the key's rights as above.
       _ = try content(path(try need(.key)))
     case nil:
       let kinds = Kind.allCases.map(\.rawValue).joined(separator: ", ")

@@ -1,17 +1,21 @@
 import Glibc
 package import HaulTransfer
 
-/// The directory where a worker finds the credentials that jobs name, each in a file of its name.
+/// The directory with the credentials that jobs name. Each credential is a file with its name.
 package struct CredentialDirectory: Sendable {
   let path: String
 
-  /// - Throws: an error if it is not a readable directory. Its files are read when a job names them, so that you can add and renew
-  ///   credentials while the worker runs.
+  /// Checks a directory of credentials. Its files are read when a job names them, so you can add and renew credentials while
+  /// the worker runs.
+  ///
+  /// - Throws: an error if the path is not a readable directory.
   package init(_ path: String) throws(SecretFile.Problem) {
     try self.init(path, right: R_OK | X_OK)
   }
 
-  /// - Parameter right: what access(2) is to grant.
+  /// Checks the directory.
+  ///
+  /// - Parameter right: the right that access(2) must grant.
   init(_ path: String, right: Int32) throws(SecretFile.Problem) {
     var found = stat()
     if unsafe stat(path, &found) == 0, found.st_mode & S_IFMT != S_IFDIR {
@@ -21,9 +25,9 @@ package struct CredentialDirectory: Sendable {
     self.path = path
   }
 
-  /// The credential of that name. Blocks.
+  /// Returns the credential of that name. Blocks.
   ///
-  /// - Throws: `credential` if this worker has none of that name, or it cannot be used. The message has none of its content.
+  /// - Throws: `credential` if this worker has no usable credential of that name. The message contains none of its content.
   static func credential(
     _ name: String, in directory: CredentialDirectory?
   ) throws(TransferError) -> Credential {
@@ -36,7 +40,7 @@ package struct CredentialDirectory: Sendable {
         "the job needs the credential \(name), and this worker was started without --credentials")
     }
     let path = "\(directory.path)/\(name)"
-    // Other reasons why it cannot be read are reported below.
+    // Other reasons why the file cannot be read are reported below.
     if unsafe access(path, F_OK) != 0, errno == ENOENT {
       throw TransferError(.credential, "this worker has no credential \(name)")
     }

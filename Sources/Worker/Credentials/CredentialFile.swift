@@ -3,14 +3,14 @@ package import HaulTransfer
 
 /// A credential that `haul get` reads from a file named by the user.
 package struct CredentialFile: Sendable {
-  /// The file's name, by which jobs name the credential.
+  /// The file's name, which is also the name of the credential in jobs.
   package let name: String
   package let directory: CredentialDirectory
   private let credential: Credential
 
-  /// Reads the file, to find errors before anything is downloaded.
+  /// Reads the file now, so that errors show before anything is downloaded.
   ///
-  /// - Throws: the reason why it cannot be used. The text holds none of the file's content.
+  /// - Throws: the reason why the credential cannot be used. The text contains none of the file's content.
   package init(path: String) throws(SecretFile.Problem) {
     let components = path.split(separator: "/", omittingEmptySubsequences: false)
     name = components.last.map(String.init) ?? ""

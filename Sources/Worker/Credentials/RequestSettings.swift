@@ -2,26 +2,26 @@ package import HaulTransfer
 
 /// Logins, cookies, proxies and other settings of a worker's requests.
 package struct RequestSettings: Sendable {
-  /// Directory of jobs' credentials; nil for none.
+  /// The directory of the credentials that jobs name; nil for none.
   package var credentials: CredentialDirectory?
-  /// Users and passwords by host.
+  /// The users and passwords by host.
   package var netrc: Netrc?
-  /// Cookies by host.
+  /// The cookies by host.
   package var cookies: CookieFile?
-  /// The proxy of all connections.
+  /// The proxy for all connections.
   package var proxy: ProxyAddress?
-  /// Proxies from the environment, used without ``proxy``.
+  /// The proxies from the environment, used if ``proxy`` is nil.
   package var proxyRules: ProxyRules?
-  /// Certificates to trust instead of the system's (PEM).
+  /// The PEM file of certificates to trust instead of the system's.
   package var caFile: String?
-  /// Allowed schemes besides http and https: any of ftp, ftps and sftp.
+  /// The allowed schemes in addition to http and https: any of ftp, ftps and sftp.
   package var schemes: Set<String> = []
-  /// Known host keys for sftp, in OpenSSH's format; nil for none.
+  /// The file of known host keys for sftp, in OpenSSH's format; nil for none.
   package var knownHosts: String?
-  /// A mail address or URL that tells the operators of servers whose requests these are.
+  /// A mail address or URL that tells server operators who sends these requests.
   package var contact: String?
 
-  /// None of these.
+  /// Creates settings with no logins, cookies or proxies.
   package init() {}
 
   func apply(to engine: inout Engine.Configuration, version: String) {

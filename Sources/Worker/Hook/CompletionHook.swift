@@ -6,21 +6,22 @@ import Log
 import Stores
 import Synchronization
 
-/// Runs the operator's command after each job that has completed, beside the transfers.
+/// Runs the operator's command after each completed job, beside the transfers.
 ///
-/// At most once a completion, after the database has it that the job is completed: a worker that dies in between runs nothing. Transfers
-/// never wait for it: where ``most`` jobs wait for their turn, the command is left out for those that come, and the log says so.
+/// The command runs at most once per completion, after the database has recorded it. If the worker dies in between, it does
+/// not run. Transfers never wait for the command: if ``most`` jobs already wait for their command, Haul skips it for further
+/// jobs and logs that.
 final class CompletionHook: Sendable {
-  /// Commands at once.
+  /// The number of concurrent commands.
   static let concurrency = 4
-  /// Jobs that wait for theirs.
+  /// The maximum number of jobs that wait for their command.
   static let most = 10_000
-  /// A command that runs longer is killed.
+  /// The time after which a running command is killed.
   static let limit = Duration.seconds(600)
-  /// From the beginning of a drain on; what has not ended by then is killed, and what has not begun left out.
+  /// The time after the start of a drain at which running commands are killed and waiting ones are skipped.
   static let drainTime = Duration.seconds(20)
 
-  /// A completed job, as the command gets it.
+  /// A completed job, with the data for the command.
   private struct Completed: Sendable {
     let job: Int64
     let path: String
@@ -28,13 +29,13 @@ final class CompletionHook: Sendable {
   }
 
   private struct State {
-    /// Ended here, and not yet in the database, by token.
+    /// The jobs that ended here and that the database has not settled yet, by token.
     var unsettled: [Int64: Completed] = [:]
-    /// In the order in which they were settled, from `first` on.
+    /// The jobs that wait for their command, in the order in which they were settled, from index `first` on.
     var waiting: [Completed] = []
     var first = 0
     var running: [Int64: HookProcess] = [:]
-    /// The number of hooks that run or are about to.
+    /// The number of commands that run or are about to run.
     var places = 0
     var isOver = false
     var waiter: CheckedContinuation<Void, Never>?
@@ -43,7 +44,7 @@ final class CompletionHook: Sendable {
   }
 
   private let command: String
-  /// The directory of each store, absolute.
+  /// The absolute path of each store's directory, by store.
   private let directories: [String: String]
   private let logger: Logger
   private let state = Mutex(State())
@@ -56,7 +57,7 @@ final class CompletionHook: Sendable {
     )
   }
 
-  /// The file of a job is there; the database does not have it yet.
+  /// Records a completed job whose file is in place but which the database has not settled yet.
   func ended(_ lease: Lease, _ ending: LeaseEnding) {
     guard ending.result == .completed else { return }
     let completed = Completed(
@@ -78,7 +79,7 @@ final class CompletionHook: Sendable {
     startNext()
   }
 
-  /// The worker is drained: ``finish()`` returns within ``drainTime`` from now.
+  /// Makes ``finish()`` return within ``drainTime`` from now. Called when the worker is drained.
   func hurry() {
     Task {
       try? await Task.sleep(for: Self.drainTime)
@@ -95,7 +96,7 @@ final class CompletionHook: Sendable {
     }
   }
 
-  /// Returns once nothing runs and nothing waits. To be called once.
+  /// Returns once no command runs or waits. Call it only once.
   func finish() async {
     await withCheckedContinuation { continuation in
       let isIdle = state.withLock { state in
@@ -106,7 +107,7 @@ final class CompletionHook: Sendable {
     }
   }
 
-  // MARK: - One after another
+  // MARK: - The commands
 
   private func startNext() {
     while let next = takeNext() { run(next) }
@@ -118,7 +119,7 @@ final class CompletionHook: Sendable {
       defer {
         state.first += 1
         state.places += 1
-        // What is through goes, before it is more than what waits.
+        // Drop the jobs that are done once they are half of the array.
         if state.first * 2 >= state.waiting.count {
           state.waiting.removeSubrange(..<state.first)
           state.first = 0
@@ -176,9 +177,9 @@ final class CompletionHook: Sendable {
       (.reason, LogValue(reason)))
   }
 
-  // MARK: - What it is told
+  // MARK: - The command's environment
 
-  /// Nothing of it is secret: the URL is redacted.
+  /// Returns the command's environment variables. They contain no secrets: the URL is redacted.
   private func environment(_ lease: Lease, _ ending: LeaseEnding) -> [String: String] {
     let path = ending.path ?? lease.path
     var variables = [

@@ -4,7 +4,7 @@ import HaulCLinux
 import HaulSystem
 import Synchronization
 
-/// A command run by /bin/sh, in a session of its own: what is typed at the terminal does not reach it. What it writes goes to this
+/// A command run by /bin/sh in a session of its own, so that input at the terminal does not reach it. Its output goes to this
 /// process's standard error.
 final class HookProcess: Sendable {
   enum Exit: Sendable {
@@ -17,7 +17,7 @@ final class HookProcess: Sendable {
   }
 
   private enum Life {
-    /// A task may wait for its end. May become ended.
+    /// The command runs, and a task may wait for its end. Next: ended.
     case running(CheckedContinuation<Exit, Never>?)
     case ended(Exit)
   }
@@ -31,7 +31,7 @@ final class HookProcess: Sendable {
       $0.key != "HAUL_DATABASE_URL" && !$0.key.hasPrefix("PG")
     }.merging(variables) { _, new in new }
     pid = try Self.spawn(["/bin/sh", "-c", command], environment.map { "\($0)=\($1)" })
-    // A thread of its own, which waits as long as the command runs.
+    // A separate thread waits as long as the command runs.
     guard DetachedThread.start({ [self] in collect() }) else {
       _ = Glibc.kill(-pid, SIGKILL)
       collect()
@@ -39,15 +39,15 @@ final class HookProcess: Sendable {
     }
   }
 
-  /// Kills it and what it has started.
+  /// Kills the command and the processes that it has started.
   func kill() {
     life.withLock { life in
-      // While it is not collected its number is nobody else's.
+      // Until the process is collected, no other process can get its number.
       if case .running = life { _ = Glibc.kill(-pid, SIGKILL) }
     }
   }
 
-  /// Waits for its end. To be called once.
+  /// Waits for the command's end. Call it only once.
   func exit() async -> Exit {
     await withCheckedContinuation { waiter in
       let exit = life.withLock { life -> Exit? in
@@ -61,7 +61,7 @@ final class HookProcess: Sendable {
 
   private func collect() {
     var information = unsafe siginfo_t()
-    // WNOWAIT: it stays to be collected until nobody can signal it any more.
+    // With WNOWAIT the process can still be collected, until no other thread can signal it any more.
     while unsafe waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) < 0, errno == EINTR {}
     let (waiter, exit) = life.withLock { life in
       var status: Int32 = 0

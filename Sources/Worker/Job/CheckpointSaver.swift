@@ -5,18 +5,18 @@ import Log
 import Stores
 import Synchronization
 
-/// Turns one transfer's durable progress into its row. The bytes are synced when it is called; the part file's name is made
-/// durable here, once.
+/// Writes one transfer's durable progress to its row in the database. The bytes are synced before it is called. It makes the
+/// name of each part file durable, once.
 final class CheckpointSaver: Sendable {
   let lease: Lease
   let parts: PartDirectory
-  /// Whose directory `parts` is in.
+  /// The store that contains the directory `parts`.
   let store: Store
   let environment: RunEnvironment
   let logger: Logger
-  /// Parts with a checkpoint that was passed on to be saved.
+  /// The part files with a checkpoint that was passed on to be saved.
   private let handedOver = Mutex<Set<String>>([])
-  /// Records that wait for the database.
+  /// The number of records that wait for the database.
   private let waiting = Atomic(0)
 
   init(
@@ -29,19 +29,19 @@ final class CheckpointSaver: Sendable {
     self.logger = logger
   }
 
-  /// Whether the database knows a checkpoint of this transfer, or may come to know one that is still on its way to it:
+  /// Whether the database has a checkpoint of this transfer, or may still receive one:
   ///   handed over → no answer for long → the run ends → the database takes it in.
   var hasSaved: Bool { handedOver.withLock { !$0.isEmpty } }
 
-  /// Whether the database has not answered yet.
+  /// Whether a record waits for the database's answer.
   var awaitsAnswer: Bool { waiting.load(ordering: .acquiring) > 0 }
 
-  /// Records `checkpoint`; false when the lease is gone.
+  /// Records `checkpoint`. Returns false if the lease is lost.
   func save(_ checkpoint: Checkpoint) async -> Bool {
     let isFirst = handedOver.withLock { !$0.contains(checkpoint.part) }
     if isFirst {
       let isSynced = await store.io.run { [parts] in (try? parts.sync()) != nil }
-      // The disk does not keep it: nothing is claimed of it, and the transfer goes on without a checkpoint.
+      // The disk may not keep the name, so no checkpoint is recorded. The transfer continues without one.
       guard isSynced else { return true }
     }
     guard let row = CheckpointRow(lease, checkpoint, intent: nil) else { return true }
@@ -59,7 +59,7 @@ final class CheckpointSaver: Sendable {
 }
 
 extension CheckpointRow {
-  /// The row of `checkpoint` under `lease`; nil where it cannot be written as JSON.
+  /// Creates the row of `checkpoint` under `lease`; nil if the checkpoint cannot be written as JSON.
   init?(_ lease: Lease, _ checkpoint: Checkpoint, intent: String?) {
     guard let resume = try? checkpoint.resumeData() else { return nil }
     self.init(

@@ -1,7 +1,7 @@
 import JobQueue
 import Synchronization
 
-/// Records checkpoints of all jobs in batches: one call at a time, with whatever has come together meanwhile.
+/// Records the checkpoints of all jobs in batches: one call at a time, with all rows that came since the last call.
 final class CheckpointWriter: Sendable {
   private struct State {
     var waiting: [(CheckpointRow, CheckedContinuation<Bool, Never>)] = []
@@ -15,8 +15,8 @@ final class CheckpointWriter: Sendable {
     self.database = database
   }
 
-  /// Records `row`. True: the token is live and the row durable. False: the lease is gone, or the worker stops
-  /// before the database answered.
+  /// Records `row`. Returns true if the token is live and the row is durable. Returns false if the lease is lost, or if the
+  /// worker stops before the database has answered.
   func save(_ row: CheckpointRow) async -> Bool {
     await withCheckedContinuation { continuation in
       let begins = state.withLock { state in
@@ -38,7 +38,7 @@ final class CheckpointWriter: Sendable {
       if batch.isEmpty { return }
       let rows = batch.map(\.0)
       let caller = database.caller
-      // Throws only when the session is closed: then nobody has the answer.
+      // This throws only if the session is closed. Then the answer is unknown.
       let live = try? await database.persist { try await $0.checkpoint(caller, rows) }
       for (row, continuation) in batch {
         continuation.resume(returning: live?.contains(row.token) ?? false)

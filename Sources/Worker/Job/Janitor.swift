@@ -14,12 +14,12 @@ struct Janitor: Sendable {
   let registration: Registration
   let logger: Logger
 
-  /// A sweep now and then, until the task is cancelled.
+  /// Sweeps once a minute until the task is cancelled.
   func run() async {
     while (try? await Task.sleep(for: Self.interval)) != nil { await sweep() }
   }
 
-  /// Looks once through all stores.
+  /// Checks all stores once, and removes part files that are not needed.
   func sweep() async {
     for known in registration.stores {
       guard let store = stores[known.store] else { continue }

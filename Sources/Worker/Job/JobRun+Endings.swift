@@ -3,7 +3,7 @@ import JobModel
 import JobQueue
 import Stores
 
-/// What becomes of the lease, for ``JobQueue`` to settle.
+/// Creates the ending of the lease, which ``JobQueue`` settles.
 extension JobRun {
   func completed(
     bytes: Int64, path: String, report: TransferReport, digest: ExpectedDigest?
@@ -18,7 +18,7 @@ extension JobRun {
     return ending
   }
 
-  /// Completed again with the file that is there.
+  /// Returns the ending of a job that keeps its earlier file because the source has not changed.
   func unchanged(_ report: TransferReport) -> LeaseEnding {
     var ending = LeaseEnding(job: lease.job, token: lease.token, result: .completed)
     fill(&ending, report)
@@ -29,11 +29,11 @@ extension JobRun {
     return ending
   }
 
-  /// Done with the file of `bytes` that stands there.
+  /// Returns the ending of a job whose path already has another file of `bytes`, which stays.
   func skipped(bytes: Int64, path: String, report: TransferReport) -> LeaseEnding {
     var ending = completed(bytes: bytes, path: path, report: report, digest: nil)
     ending.isSkipped = true
-    // The file that stands there came from somewhere else.
+    // The existing file came from somewhere else.
     ending.source = nil
     return ending
   }
@@ -43,21 +43,21 @@ extension JobRun {
     fill(&ending, report)
     ending.path = lease.path
     ending.error = ErrorClass(rawValue: error.errorClass.rawValue)
-    // Of several URLs the reader wants to know which one failed.
+    // If a job has several URLs, the message says which one failed.
     ending.message = (lease.options.mirrors == nil ? "" : "\(lease.host): ") + error.sentence
     ending.status = error.status ?? report.status
-    // Should somebody have taken a directory of part files away, the next attempt makes it anew.
+    // If somebody removed a directory of part files, the next attempt creates it again.
     if [.io, .notPermitted].contains(error.errorClass) {
       environment.stores[lease.store]?.shards.forget()
     }
     ending.retryAfter = error.retryAfter.map { $0 / .seconds(1) }
-    // The record of the file that is there, with what came instead of a new one, for the next attempt to compare.
+    // Record the existing file's source and the suspect response, so that the next attempt can compare them.
     if let source = report.source, source.suspect != nil { ending.source = source.fields }
     if let host = error.host, host != lease.host { ending.host = host }
     return ending
   }
 
-  /// The ending of a job that is given back as it is, or tried again once its host answers.
+  /// Returns the ending of a job that is given back unchanged, or that is retried once its host answers.
   func released(_ report: TransferReport, silence: Duration?) -> LeaseEnding {
     var ending = LeaseEnding(job: lease.job, token: lease.token, result: .released)
     fill(&ending, report)

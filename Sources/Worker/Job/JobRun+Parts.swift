@@ -4,7 +4,7 @@ import JobQueue
 import Log
 import Stores
 
-/// What a run finds and leaves behind on the disk.
+/// Finds files on the disk, and cleans up part files.
 extension JobRun {
   /// The source's validators for the file that the job downloaded before; nil if that file has another length now or does not
   /// meet the job's requirements. Then Haul downloads the whole file again.
@@ -39,7 +39,7 @@ extension JobRun {
         return skipped(bytes: bytes, path: publisher.path.description, report: report)
       }
     } catch {
-      // Nothing of it is of use to a later attempt unless a checkpoint means it.
+      // The part is of no use to a later attempt unless a checkpoint refers to it.
       if !isKept { await removeParts([part.name], in: publisher.parts, of: publisher.store) }
       return failure(error, report: report)
     }
@@ -47,7 +47,7 @@ extension JobRun {
 
   func lost(_ report: TransferReport) -> LeaseEnding {
     logger.warning(.leaseLost, (.path, LogValue(lease.path)))
-    // It changes nothing but how much the attempt is known to have fetched.
+    // This ending only records how much the attempt has fetched.
     var ending = LeaseEnding(job: lease.job, token: lease.token, result: .released)
     fill(&ending, report)
     return ending
@@ -55,7 +55,8 @@ extension JobRun {
 
   func removeOwnParts(_ parts: PartDirectory, of store: Store) async {
     let own = PartName(job: lease.job, token: lease.token)
-    // Not by the beginning of the name: 5.1 is how 5.10 begins, which may be the part of whoever has the job now.
+    // Do not compare only the start of the name: `5.1` is also the start of `5.10`, which may be the part of the job's current
+    // worker.
     let names = await store.io.run {
       ((try? parts.names(startingWith: own.text)) ?? []).filter { PartName($0) == own }
     }
@@ -67,7 +68,7 @@ extension JobRun {
   ) async {
     guard !names.isEmpty else { return }
     await store.io.run {
-      // What cannot be removed now is the janitor's.
+      // The janitor removes the parts that cannot be removed now.
       for name in names { try? parts.remove(name) }
     }
   }

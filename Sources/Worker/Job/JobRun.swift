@@ -6,12 +6,12 @@ import Log
 import Stores
 import Synchronization
 
-/// One lease carried out: take over what is on the disk, transfer, publish.
+/// One run of a lease: takes over an earlier part file, transfers, and publishes.
 final class JobRun: Sendable {
   let lease: Lease
-  /// When the call that claimed the job was first sent.
+  /// The time when the call that claimed the job was first sent.
   let claimed: ContinuousClock.Instant
-  /// Heartbeats sent from now on report it.
+  /// The time from which on heartbeats report the lease.
   let listed = ContinuousClock.now
   let environment: RunEnvironment
   let logger: Logger
@@ -25,14 +25,16 @@ final class JobRun: Sendable {
     var hasBegun = false
     var isPublishing = false
     var waitsForDisk = false
-    /// How long it has waited for its first byte in vain, where others needed its slot.
+    /// How long the run waited for its first byte without success, when others needed its slot.
     var silence: Duration?
     var kept: Int64 = 0
   }
 
   private let onPublishing: @Sendable () -> Void
 
-  /// - Parameter onPublishing: called when the bytes are all there, before they are published.
+  /// Creates a run.
+  ///
+  /// - Parameter onPublishing: called when all bytes have arrived, before they are published.
   init(
     _ lease: Lease, claimed: ContinuousClock.Instant, _ environment: RunEnvironment,
     onPublishing: @escaping @Sendable () -> Void
@@ -45,12 +47,12 @@ final class JobRun: Sendable {
       (.job, LogValue(lease.job)), (.token, LogValue(lease.token)))
   }
 
-  /// How far it is.
+  /// The progress of the transfer: bytes of the file, its length if known, and bytes received over the network.
   var progress: (bytes: Int64, total: Int64?, fetched: Int64) {
     state.withLock { $0.transfer }?.progress ?? (0, nil, 0)
   }
 
-  /// The transfer as the worker reports it.
+  /// The state of the transfer for the worker's report.
   var snapshot: RunningTransfer {
     let (transfer, kept) = state.withLock { ($0.transfer, $0.kept) }
     let (bytes, total, fetched) = transfer?.progress ?? (0, nil, 0)
@@ -60,10 +62,10 @@ final class JobRun: Sendable {
       changes: transfer?.report.changes ?? 0, isComparing: transfer?.isSecond ?? false)
   }
 
-  /// Ends it with its progress saved: drain, cancel, pause. A file that is being published is finished.
+  /// Ends the run and saves its progress: drain, cancel, pause. A file that is being published is finished first.
   func stop() { halt { $0.isStopped = true } }
 
-  /// The lease is lost: ends it and says nothing of it.
+  /// Ends the run because its lease is lost. The database learns at most the number of fetched bytes.
   func abandon() {
     halt {
       $0.isStopped = true
@@ -71,7 +73,7 @@ final class JobRun: Sendable {
     }
   }
 
-  /// Ends it, since its host has been silent for `time` and others need its slot. Nothing once anybody has answered.
+  /// Ends the run because its host has been silent for `time` and others need the slot. Does nothing if the host has answered.
   func giveUp(after time: Duration) {
     guard let transfer = state.withLock({ $0.isStopped ? nil : $0.transfer }),
       transfer.report.status == nil
@@ -82,24 +84,24 @@ final class JobRun: Sendable {
     }
   }
 
-  /// Since when it waits for the first byte of an answer; nil where it does not.
+  /// The time since which the run waits for the first byte of an answer; nil if it does not wait.
   var silentSince: ContinuousClock.Instant? {
     state.withLock { $0.hasBegun ? $0.transfer : nil }?.silentSince
   }
 
-  /// Holds the transfer until the lease is confirmed; its socket stays open.
+  /// Pauses the transfer until the lease is confirmed. The socket stays open.
   func suspend() { transfer { $0.isSuspended = true }?.pause() }
 
-  /// Takes back `suspend`.
+  /// Ends ``suspend()``.
   func resume() { transfer { $0.isSuspended = false }?.unpause() }
 
-  /// Whether it has had its turn to be transferred.
+  /// Whether the transfer has begun. Before that, the run waits for a slot.
   var hasBegun: Bool { state.withLock { $0.hasBegun } }
 
-  /// Whether its bytes are all there: what it waits for is the disk, not the network.
+  /// Whether all bytes have arrived, so that the run waits for the disk and not for the network.
   var isPublishing: Bool { state.withLock { $0.isPublishing } }
 
-  /// Whether its disk has been found to hang: set once, and of no account when it goes on.
+  /// Whether the run's disk was found to hang. Set once, and not cleared when the disk answers again.
   var waitsForDisk: Bool {
     get { state.withLock { $0.waitsForDisk } }
     set { state.withLock { $0.waitsForDisk = newValue } }
@@ -107,7 +109,7 @@ final class JobRun: Sendable {
 
   var isAbandoned: Bool { state.withLock { $0.isAbandoned } }
 
-  /// Also one that still waits for a slot: its transfer ends before it begins.
+  /// Changes the state and stops the transfer. A run that waits for a slot is stopped too, before its transfer begins.
   private func halt(_ change: (inout State) -> Void) {
     transfer(change)?.stop()
     environment.slots.skip(lease.token)
@@ -120,11 +122,11 @@ final class JobRun: Sendable {
     }
   }
 
-  /// Runs to the end. nil: the lease is lost and there is nothing to settle.
+  /// Runs to the end. Returns nil if the lease is lost and there is nothing to settle.
   func run() async -> LeaseEnding? {
     let used = environment.stores[lease.store]
     guard var ending = await ending() else { return nil }
-    // The disk's fault is not the job's: it goes back as it is, and no other is claimed for that store.
+    // A fault of the disk is not the job's: the job is given back unchanged, and no other job is claimed for that store.
     if ending.result == .failed, let word = ending.error,
       await environment.watch.closes(used, after: word)
     {
@@ -135,7 +137,7 @@ final class JobRun: Sendable {
   }
 
   private func ending() async -> LeaseEnding? {
-    // The reply may have been long on its way, and somebody else have the job by now.
+    // The reply to the claim may be late, and another worker may have the job by now.
     guard await environment.keeper.confirm(lease.token) else {
       return isAbandoned
         ? lost(TransferReport())
@@ -166,7 +168,7 @@ final class JobRun: Sendable {
     let takeOver = TakeOver(lease: lease, parts: parts, store: store)
     var order = TransferRequest(
       url: url, parts: parts, partName: PartName(job: lease.job, token: lease.token).text)
-    // What the first response states is not to be forgotten where the worker dies early.
+    // Save the facts of the first response early, in case the worker dies.
     order.firstCheckpoint = .seconds(1)
     order.fields = identity.fields
     order.credentials = identity.credential?.fields ?? []
@@ -197,8 +199,9 @@ final class JobRun: Sendable {
     return try await transfer(order, into: parts, to: path, in: store)
   }
 
-  /// Where the policy or a missing right does not let the file get its final name, nothing need be fetched to know the end. The rename decides
-  /// again. Where a worker died with the job, a file there may be its own: that is compared when the bytes are there.
+  /// Returns the ending of a job that needs no download, because the policy or a missing right does not allow its final name.
+  /// The rename checks this again. After a rescue the existing file may be the job's own, so it is compared when the bytes
+  /// have arrived.
   private func endingBeforeTransfer(
     _ store: Store, _ path: RelativePath
   ) async throws(TransferError) -> LeaseEnding? {
@@ -218,7 +221,7 @@ final class JobRun: Sendable {
     }
   }
 
-  /// What the job asks with, and what it names to prove who asks.
+  /// Returns the job's request fields, and the credential that it names.
   private func identity(
     for url: WebURL, _ store: Store
   ) async throws(TransferError) -> (fields: [RequestField], credential: Credential?) {
@@ -245,7 +248,7 @@ final class JobRun: Sendable {
     return (fields, credential)
   }
 
-  /// The order completed by the job's wishes.
+  /// Returns the order with the job's options added.
   private func completedOrder(_ order: TransferRequest) throws(TransferError) -> TransferRequest {
     var order = order
     order.rangeUnsafe = lease.rangeUnsafe ?? false
@@ -297,7 +300,7 @@ final class JobRun: Sendable {
       of: outcome, report, isKept: order.resuming != nil || saver.hasSaved, publisher)
   }
 
-  /// Runs it once it has a slot.
+  /// Runs the transfer once it has a slot.
   private func inTurn(_ transfer: PartTransfer) async -> TransferOutcome {
     let (isStopped, isSuspended) = state.withLock { state in
       state.transfer = transfer
@@ -317,7 +320,8 @@ final class JobRun: Sendable {
     return outcome
   }
 
-  /// Publishes what is complete. `isKept`: the database has a checkpoint of the part; of what is not, nothing is left behind.
+  /// Publishes a complete file, and returns the ending. `isKept`: the database has a checkpoint of the part. Other parts are
+  /// removed.
   private func ending(
     of outcome: TransferOutcome, _ report: TransferReport, isKept: Bool, _ publisher: Publisher
   ) async -> LeaseEnding? {

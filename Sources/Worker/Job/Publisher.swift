@@ -4,27 +4,29 @@ import JobModel
 import JobQueue
 import Stores
 
-/// The last steps of a job: sync, be sure of the lease, rename, sync the directory.
+/// The last steps of a job: sync the file, confirm the lease, rename the file, sync the directory.
 struct Publisher: Sendable {
   let lease: Lease
   let environment: RunEnvironment
   let store: Store
   let parts: PartDirectory
   let path: RelativePath
-  /// What to do when a file stands there.
+  /// The rule for a file that already exists at `path`.
   let policy: CollisionPolicy
-  /// The file's digest, if it was computed. Recorded with the intent, for a worker that has to finish this.
+  /// The digest of the file, if it was computed. It is recorded with the intent, for a worker that has to finish the
+  /// publication.
   let digest: ExpectedDigest?
 
-  /// Gives the part file its final name. Durable on return. nil: the lease is lost, or another worker has taken the part over; that
-  /// is not an error.
+  /// Gives the part file its final name. The name is durable on return. Returns nil if the lease is lost or another worker has
+  /// taken the part over; that is not an error.
   ///
-  /// `isKept`: the database has a checkpoint of this part; then the intent is recorded first, so that the next worker recognises the
-  /// file if this one dies between the rename and the settlement.
+  /// `isKept`: the database has a checkpoint of this part. Then the intent is recorded first, so that the next worker
+  /// recognises the file if this one dies between the rename and the settlement.
   func publish(
     _ part: PartFile, length: Int64, isKept: Bool
   ) async throws(TransferError) -> Published? {
-    // Where there is nothing to record, to wait for or to compare, which is nearly always, the thread that syncs goes on.
+    // If there is nothing to record, to wait for or to compare, which is nearly always the case, the thread that syncs
+    // continues.
     if !isKept, lease.attempt == 1 {
       let named = try await store.commit.publish(part, on: store.io) {
         () throws(TransferError) in
@@ -47,7 +49,7 @@ struct Publisher: Sendable {
     return named.published
   }
 
-  /// Renames the file. The caller must have the right to do so.
+  /// Renames the file. The caller must have confirmed the lease.
   private func giveName(to part: PartFile, length: Int64) throws(TransferError) -> GroupCommit.Named
   {
     guard store.isInPlace else { throw TransferError(.io, store.displacement) }
@@ -60,8 +62,8 @@ struct Publisher: Sendable {
   private func name(
     _ part: PartFile, length: Int64, in parent: Destination.Parent
   ) throws(TransferError) -> Published? {
-    // After a lost attempt the file may stand there already: then it is ours, if it is the same.
-    // Or it is an older version, and the source has changed since.
+    // After a lost attempt the file may already exist there. It is this job's if it has the same bytes. Or it is an older
+    // version, and the source has changed since.
     var (place, policy) = (path, policy)
     if lease.attempt > 1 {
       if let present = try find({ file throws(TransferError) in
@@ -82,7 +84,7 @@ struct Publisher: Sendable {
       return .placed(placed)
     case .skipped:
       try parts.remove(part.name)
-      // What is no file has no length.
+      // Something other than a file has no length.
       if case .file(let length) = try store.destination.occupant(of: path) {
         return .skipped(bytes: length)
       }
@@ -92,17 +94,17 @@ struct Publisher: Sendable {
     }
   }
 
-  /// The name under which an earlier attempt may have published the file, if the one there is the one looked for.
+  /// Returns the name under which an earlier attempt may have published the file, if `isWanted` accepts the file there.
   private func find(
     _ isWanted: (PartFile) throws(TransferError) -> Bool
   ) throws(TransferError) -> RelativePath? {
     try store.destination.find(path, policy: policy, where: isWanted)
   }
 
-  /// The job, and the pool that it is of.
+  /// The pool and the job, as the owner mark of a file.
   private var owner: String { "\(environment.pool)/\(lease.job)" }
 
-  /// Whether the lease is certainly ours for long enough to rename.
+  /// Whether the lease is certain to live long enough for the rename.
   private func hasRight(_ part: PartFile, length: Int64, isKept: Bool) async -> Bool {
     guard isKept else { return await environment.keeper.confirm(lease.token) }
     let checkpoint = Checkpoint(
@@ -114,32 +116,32 @@ struct Publisher: Sendable {
 }
 
 extension Lease {
-  /// Path of its file. A file that the job downloaded before is replaced, wherever it is.
+  /// The path of the job's file. If the job downloaded a file before, it replaces that file, wherever it is.
   var destination: String { earlier?.path ?? path }
 
-  /// What to do when a file stands under the final name. A file that the job downloaded before is its own.
+  /// The rule for a file that already exists under the final name. A file that the job downloaded before is the job's own.
   var policy: CollisionPolicy {
     if earlier != nil { return .replace }
     return CollisionPolicy(rawValue: options.ifExists ?? "") ?? .fail
   }
 
-  /// Whether its file gets the name that the server sends.
+  /// Whether the file gets the name that the server sends.
   var isNamedByServer: Bool { options.contentDisposition == true && earlier == nil }
 
-  /// What to do when a file stands under a name that the server chose. The file may belong to anybody.
+  /// The rule for a file that already exists under a name that the server chose. The file may belong to anybody.
   var policyForServerName: CollisionPolicy { policy == .replace ? .rename : policy }
 
-  /// Where its file goes, and what to do when a file stands there.
+  /// Returns the path of the job's file, and the rule for a file that already exists there.
   func place(suggestedName: String?, instead path: RelativePath) -> (RelativePath, CollisionPolicy)
   {
-    // Another job of the list may have got the name of this URL from its server.
+    // Another job of the list may have got this URL's name from its server.
     isNamedByServer
       ? (suggestedName.flatMap(path.renamed) ?? path, policyForServerName) : (path, policy)
   }
 }
 
 extension EarlierFile {
-  /// Whether the file has what the job demands, without a look into it.
+  /// Whether the file meets the job's requirements, as far as that is known without reading it.
   func satisfies(_ options: JobOptions) -> Bool {
     let known = digest.flatMap { ExpectedDigest(spelled: $0) }
     if let wanted = options.digest, known == nil || ExpectedDigest(spelled: wanted) != known {

@@ -1,9 +1,10 @@
 import HaulSystem
 import JobQueue
 
-/// Measures what a worker receives for each queue and batch, from one heartbeat to the next: also of files that end between two.
+/// Measures the bytes per second that a worker receives for each queue and batch, from one heartbeat to the next. Files that
+/// end between two heartbeats count too.
 struct ReceiveMeter: Sendable {
-  /// What is measured together.
+  /// A queue and batch, which are measured together.
   struct Channel: Hashable, Sendable {
     let queue: String
     let batch: String?
@@ -16,10 +17,11 @@ struct ReceiveMeter: Sendable {
   private var rates: [Channel: Int64] = [:]
   private var last: ContinuousClock.Instant?
 
-  /// The bytes received since the last report.
+  /// Adds bytes received since the last report.
   mutating func add(_ count: Int64, of channel: Channel) { bytes[channel, default: 0] += count }
 
-  /// Bytes per second, smoothed over about three reports. Leaves out channels that are not `running` and received no bytes.
+  /// Returns the bytes per second, smoothed over about three reports. It leaves out channels that are not `running` and
+  /// received no bytes.
   mutating func report(
     now: ContinuousClock.Instant, running: Set<Channel>
   ) -> [ReceivedRate] {
@@ -34,7 +36,7 @@ struct ReceiveMeter: Sendable {
     return rates.map { ReceivedRate(queue: $0.queue, batch: $0.batch, rate: $1) }
   }
 
-  /// Bytes a second now, smoothed with those of `last`, nil or 0 where nothing came.
+  /// Returns the current bytes per second, smoothed with the rate `last`. `last` is nil or 0 if nothing was received before.
   static func rate(_ last: Int64?, _ bytes: Int64, _ seconds: Double) -> Int64 {
     let present = Double(bytes) / seconds
     guard let last, last > 0 else { return Int64(present) }

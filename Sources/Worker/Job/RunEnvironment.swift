@@ -2,14 +2,14 @@ import HaulTransfer
 import Log
 import Stores
 
-/// What the runs of a worker share.
+/// The objects and settings that all runs of a worker share.
 struct RunEnvironment: Sendable {
   let engine: Engine
   let stores: OpenStores
   let pool: String
   let allowsOwnOrigins: Bool
   let recordsDigests: Bool
-  /// nil where the worker has none.
+  /// The directory of credentials; nil if the worker has none.
   let credentials: CredentialDirectory?
   let checkpoints: CheckpointWriter
   let slots: TransferSlots

@@ -3,18 +3,19 @@ import HaulTransfer
 import JobQueue
 import Stores
 
-/// The disk side of taking a job over: finds the checkpoint's part file and makes sure that no other worker can publish it.
+/// The disk side of taking a job over: finds the checkpoint's part file, and makes sure that no other worker can publish it.
 ///
-/// Parts are looked up by job, so that a crash between renaming one and recording it costs nothing. The one that the checkpoint means (by
-/// inode) gets this lease's name, the others are removed: from then on an earlier worker that still runs finds nothing to rename.
+/// Parts are looked up by job, so a crash between the rename of a part and its record does no harm. The part that the
+/// checkpoint names by inode gets this lease's name, and the others are removed. From then on an earlier worker that still
+/// runs finds no part to rename.
 struct TakeOver: Sendable {
-  /// What was found.
+  /// The result of the search.
   enum Found: Sendable {
-    /// Start from zero.
+    /// There is no usable part: start from zero.
     case nothing
     case part(Checkpoint, PartFile)
-    /// An earlier worker had published the file and died before it could say so.
-    /// `digest` is the one that it had found.
+    /// An earlier worker had published the file, and died before it could report that. `digest` is the file's digest from that
+    /// worker.
     case published(RelativePath, bytes: Int64, digest: ExpectedDigest?)
   }
 
@@ -23,18 +24,18 @@ struct TakeOver: Sendable {
   let store: Store
 
   func look() async throws(TransferError) -> Found {
-    // Nobody has had this job before.
+    // No other worker has had this job before.
     guard lease.attempt > 1 || lease.resume != nil else { return .nothing }
     let found = try await store.io.run { () throws(TransferError) in try self.lookOnce() }
     if case .nothing = found, checkpoint != nil {
-      // On NFS another machine's rename may show late: look again before believing it.
+      // On NFS the rename of another machine may show late: look again after a moment.
       try? await Task.sleep(for: .milliseconds(300))
       return try await store.io.run { () throws(TransferError) in try self.lookOnce() }
     }
     return found
   }
 
-  /// What the checkpoint says, where it is about a part file in this instance.
+  /// The lease's checkpoint, or nil if it is not about a part file in this instance.
   private var checkpoint: Checkpoint? {
     guard let text = lease.resume, lease.resumeInstance == lease.instance else { return nil }
     return try? Checkpoint(resumeData: Array(text.utf8))

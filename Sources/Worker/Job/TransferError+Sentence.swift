@@ -1,7 +1,7 @@
 import HaulTransfer
 
 extension TransferError {
-  /// What happened, and which option of Haul's may let it pass.
+  /// The error message, with the option of Haul that may help.
   var sentence: String {
     switch remedy {
     case nil: message

@@ -7,7 +7,7 @@ import Synchronization
 /// Keeps the worker's leases alive with heartbeats, and acts when they fail.
 final class LeaseKeeper: Sendable {
   static let interval = Duration.seconds(2)
-  /// A rename needs a lease that is certain to live this long.
+  /// The time that a lease must be certain to live before a rename.
   static let renameTime = Duration.seconds(5)
 
   private struct State {
@@ -21,7 +21,7 @@ final class LeaseKeeper: Sendable {
   private let runningJobs: RunningJobs
   private let logger: Logger
   private let state: Mutex<State>
-  /// Held while the clock is changed and acted on, so that of two changes the later one's action is the last.
+  /// Held while the clock changes and the change is acted on, so that the later of two changes acts last.
   private let acting = Mutex(())
   private let wake = AsyncSignal()
   /// Called when the database asks this worker to drain.
@@ -44,7 +44,7 @@ final class LeaseKeeper: Sendable {
     state = Mutex(State(clock: LeaseClock(sent: registered, expiry: expiry)))
   }
 
-  /// Heartbeats until the task is cancelled.
+  /// Sends heartbeats until the task is cancelled.
   func run(_ database: Database) async {
     while !Task.isCancelled {
       await beat(database)
@@ -52,8 +52,8 @@ final class LeaseKeeper: Sendable {
     }
   }
 
-  /// Checks the clock four times a second until the task is cancelled: suspends and fences in time, also while a
-  /// heartbeat hangs or the process was stopped.
+  /// Checks the clock four times a second until the task is cancelled. It suspends and fences in time, even while a heartbeat
+  /// hangs or after the process was stopped.
   func watch() async {
     while !Task.isCancelled {
       change { $0.look(now: .now) }
@@ -61,20 +61,20 @@ final class LeaseKeeper: Sendable {
     }
   }
 
-  /// Sends the next heartbeat now, because there are commands or a task needs a confirmation.
+  /// Sends the next heartbeat now, because there are commands or because a task needs a confirmation.
   func beatNow() { wake.post() }
 
-  /// The control session was lost or is back.
+  /// Notes that the control session was lost or is back.
   func session(isThere: Bool) {
     state.withLock { $0.clock.session(isThere: isThere) }
     if isThere { wake.post() }
   }
 
-  /// The process is about to be stopped: transfers pause until a heartbeat has confirmed the leases.
+  /// Pauses transfers until a heartbeat has confirmed the leases, because the process is about to be stopped.
   func suspend() { change { $0.suspend() } }
 
-  /// Whether the lease `token` is ours (``LeaseClock/holds(claimed:listed:now:)``) and certain to live long enough for a rename;
-  /// waits for a heartbeat where it is not certain yet. False when the lease is lost or the worker stops.
+  /// Whether the worker holds the lease `token` (``LeaseClock/holds(claimed:listed:now:)``) and it is certain to live long
+  /// enough for a rename. Waits for a heartbeat if that is not certain yet. False if the lease is lost or the worker stops.
   func confirm(_ token: Int64) async -> Bool {
     while !Task.isCancelled {
       if let isOurs = isSure(of: token) { return isOurs }
@@ -90,7 +90,7 @@ final class LeaseKeeper: Sendable {
     return false
   }
 
-  /// The answer of ``confirm(_:)`` if it needs no wait, otherwise nil. Does not block.
+  /// Returns the answer of ``confirm(_:)`` if it needs no wait, otherwise nil. Does not block.
   func isSure(of token: Int64) -> Bool? {
     guard let run = runningJobs.run(token) else { return false }
     let isSure = state.withLock { state -> Bool? in
@@ -100,20 +100,20 @@ final class LeaseKeeper: Sendable {
         && state.clock.remaining(now: now) >= Self.renameTime
       return isSure ? true : state.isClosed ? false : nil
     }
-    // After the clock: a heartbeat abandons what is lost before it is acknowledged to the clock.
+    // Check this after the clock: a heartbeat abandons lost runs before the clock learns of its acknowledgement.
     return run.isAbandoned ? false : isSure
   }
 
-  /// Whether its leases are confirmed. Without that a worker claims no jobs.
+  /// Whether the worker's leases are confirmed. Otherwise it claims no jobs.
   var mayClaim: Bool { state.withLock { $0.clock.standing == .confirmed } }
 
-  /// How many other workers could take the same jobs, as the last heartbeat said.
+  /// The number of other workers that could take the same jobs, from the last heartbeat.
   var peers: Int { state.withLock(\.peers) }
 
-  /// Whether its leases may have expired.
+  /// Whether the worker's leases may have expired.
   var isFenced: Bool { state.withLock { $0.clock.standing == .fenced } }
 
-  /// Ends all waits for a confirmation.
+  /// Ends all waits for a confirmation, and accepts no new ones.
   func close() {
     state.withLock { state in
       state.isClosed = true
@@ -139,7 +139,7 @@ final class LeaseKeeper: Sendable {
       }
       take(reply, sent: sent)
     } catch let error as PostgresError {
-      // A session closed by its owner is the end, not trouble.
+      // A session that its owner closed is the normal end.
       if !Task.isCancelled {
         logger.warning(.databaseLost, (.reason, LogValue(error.description)))
       }

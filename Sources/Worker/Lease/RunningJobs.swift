@@ -1,33 +1,33 @@
 import JobQueue
 import Synchronization
 
-/// The jobs that the worker holds: running jobs and endings that are not settled yet. Claims, heartbeats and jobs share it.
+/// The jobs that the worker holds: running jobs and endings that are not settled yet. Claims, heartbeats and runs share it.
 final class RunningJobs: Sendable {
   private struct State {
     var running: [Int64: JobRun] = [:]
-    /// Ended, to be settled by the next call.
+    /// The endings that the next call settles.
     var endings: [LeaseEnding] = []
-    /// Part of the current call.
+    /// The endings that are part of the current call.
     var settling: [LeaseEnding] = []
-    /// Blocked in the database by another session: retried after `putOffUntil`.
+    /// The endings that another session blocks in the database. They are retried after `putOffUntil`.
     var putOff: [LeaseEnding] = []
     var putOffUntil = ContinuousClock.now
     var pause = RunningJobs.shortestPause
-    /// Jobs that have ended and are not settled.
+    /// The endings that are not settled.
     var unsettled: [LeaseEnding] { endings + settling + putOff }
-    /// The last call whose reply was taken in.
+    /// The number of the last call whose reply was processed.
     var seen: Int64 = 0
     var rates: [Int64: (fetched: Int64, at: ContinuousClock.Instant, rate: Int64)] = [:]
     var received = ReceiveMeter()
   }
 
-  /// Delay of endings that another session blocks: the first and the longest one.
+  /// The first and the longest delay of endings that another session blocks.
   private static let shortestPause = Duration.milliseconds(100)
   private static let longestPause = Duration.seconds(2)
 
   private let state = Mutex(State())
 
-  /// Jobs that run now.
+  /// The jobs that run now.
   var running: [JobRun] { state.withLock { Array($0.running.values) } }
   var runningCount: Int { state.withLock { $0.running.count } }
   /// Whether there are endings to settle now.
@@ -35,7 +35,7 @@ final class RunningJobs: Sendable {
     state.withLock { !$0.endings.isEmpty || Self.isDue($0, now) }
   }
   var isEmpty: Bool { state.withLock { $0.running.isEmpty && $0.unsettled.isEmpty } }
-  /// Time until delayed endings are due; nil if there are none.
+  /// Returns the time until delayed endings are due, or nil if there are none.
   func timeToSettle(now: ContinuousClock.Instant = .now) -> Duration? {
     state.withLock { $0.putOff.isEmpty ? nil : max(now.duration(to: $0.putOffUntil), .zero) }
   }
@@ -44,10 +44,10 @@ final class RunningJobs: Sendable {
     !state.putOff.isEmpty && state.putOffUntil <= now
   }
 
-  /// A run by its token.
+  /// Returns the run with this token, or nil if there is none.
   func run(_ token: Int64) -> JobRun? { state.withLock { $0.running[token] } }
 
-  /// Records the end of a job for settlement; nil: its lease is lost, and there is nothing to settle.
+  /// Records the end of a job for settlement. If `ending` is nil, the lease is lost, and there is nothing to settle.
   func end(_ token: Int64, with ending: LeaseEnding?) {
     state.withLock { state in
       let last = state.rates.removeValue(forKey: token)
@@ -59,7 +59,7 @@ final class RunningJobs: Sendable {
     }
   }
 
-  /// Endings for the next call; kept until `took`.
+  /// Returns the endings for the next call. They are kept until `took`.
   func takeEndings(now: ContinuousClock.Instant = .now) -> [LeaseEnding] {
     state.withLock { state in
       state.settling += state.endings
@@ -72,8 +72,8 @@ final class RunningJobs: Sendable {
     }
   }
 
-  /// The reply to call `number` was taken in: its endings are settled, except those in `later`, and its leases run.
-  /// Returns the new leases: a repeated call may return some a second time.
+  /// Processes the reply to call `number`: its endings are settled, except those in `later`, and its leases become runs.
+  /// Returns only the new runs, because a repeated call may return leases a second time.
   func took(
     _ number: Int64, _ leases: [Lease], later: Set<Int64>, now: ContinuousClock.Instant = .now,
     makeRun: (Lease) -> JobRun
@@ -101,7 +101,7 @@ final class RunningJobs: Sendable {
     }
   }
 
-  /// What a heartbeat reports: the last call taken in, everything held and what is received, in one moment.
+  /// Returns a heartbeat's report, all at one moment: the last processed call, all held jobs and the received rates.
   func report(
     now: ContinuousClock.Instant
   ) -> (seen: Int64, holding: [Progress], received: [ReceivedRate]) {
@@ -128,7 +128,7 @@ final class RunningJobs: Sendable {
     }
   }
 
-  /// Leases that the database has and this worker does not know: released by the next call.
+  /// Releases leases that the database has and this worker does not know, with the next call.
   func release(unlisted: [HeartbeatReply.Held]) {
     state.withLock { state in
       for held in unlisted

@@ -7,7 +7,7 @@ import JobQueue
 /// slots. If there are more, and jobs of other hosts wait for a slot, it gives up the latest ones whose host has not answered any
 /// transfer. Haul asks that host again later.
 final class SilenceWatch: Sendable {
-  /// After this long without a byte a transfer does not count against the slots.
+  /// The time without a byte after which a transfer does not count against the slots.
   static let patience = Duration.seconds(3)
 
   private let runningJobs: RunningJobs
@@ -35,7 +35,7 @@ final class SilenceWatch: Sendable {
     if slots.setSilent(Set(silent.map(\.run.lease.token))) { onChange() }
     let hindered = slots.hinderedCount
     guard hindered > 0 else { return }
-    // Keep those that have waited longest: a host that is only slow answers at last.
+    // Keep the transfers that have waited longest: a slow host answers at last.
     let probes = silent.filter { $0.run.lease.hostFailures != nil }
     for (run, time) in probes.sorted(by: { $0.time < $1.time }).prefix(hindered) {
       run.giveUp(after: time)

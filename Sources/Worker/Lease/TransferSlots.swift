@@ -7,26 +7,26 @@ import Synchronization
 /// have their leases already. It does not wait for silent hosts either: transfers that wait for their first byte do not count,
 /// up to the number of slots. After its first byte a transfer counts again. No other transfer enters while too many count.
 final class TransferSlots: Sendable {
-  /// Who enters first.
+  /// The order in which waiting leases get slots.
   enum Rank: Int {
-    /// Its host answers.
+    /// The host answers.
     case answered
-    /// Its host has not answered yet.
+    /// The host has not answered yet.
     case new
-    /// Its host is in trouble, and this is a retry.
+    /// The host is in trouble, and this is a retry.
     case again
   }
 
   private struct State {
     let count: Int
-    /// Tokens that have a slot.
+    /// The tokens that have a slot.
     var inside: Set<Int64> = []
-    /// Tokens with a slot whose hosts are silent.
+    /// The tokens with a slot whose hosts are silent.
     var silent: Set<Int64> = []
-    /// Waiting tokens by rank.
+    /// The waiting tokens by rank.
     var waiting: [(token: Int64, rank: Rank, continuation: CheckedContinuation<Void, Never>)] = []
 
-    /// Number of silent transfers that take slots from others, because there are more of them than slots.
+    /// The number of silent transfers that take slots from others, because there are more silent transfers than slots.
     var excess: Int { max(silent.count - count, 0) }
     var isFull: Bool { inside.count - silent.count + excess >= count }
 
@@ -48,8 +48,8 @@ final class TransferSlots: Sendable {
     state = Mutex(State(count: count))
   }
 
-  /// Returns when `token` has a slot, or when it is skipped. `isSkipped` returns whether it was
-  /// skipped before. Set it before you call skip.
+  /// Returns when `token` has a slot, or when it is skipped. `isSkipped` returns whether the token was skipped before. Make it
+  /// return true before you call ``skip(_:)``.
   func enter(
     _ token: Int64, rank: Rank = .answered, unless isSkipped: () -> Bool
   ) async {
@@ -68,18 +68,18 @@ final class TransferSlots: Sendable {
     }
   }
 
-  /// Number of tokens that wait for a slot.
+  /// The number of tokens that wait for a slot.
   var waitingCount: Int { state.withLock { $0.waiting.count } }
-  /// Number of silent transfers with a slot.
+  /// The number of silent transfers with a slot.
   var silentCount: Int { state.withLock { $0.silent.count } }
-  /// Number of silent transfers that must end so that waiting transfers of hosts without trouble can enter.
+  /// The number of silent transfers that must end so that waiting transfers of hosts without trouble can enter.
   var hinderedCount: Int {
     state.withLock { state in
       state.isFull ? min(state.excess, state.waiting.count { $0.rank != .again }) : 0
     }
   }
 
-  /// Sets which transfers with a slot wait for their first byte. Returns whether the set has changed.
+  /// Sets the transfers that wait for their first byte. Returns whether the set of those with a slot has changed.
   func setSilent(_ tokens: Set<Int64>) -> Bool {
     let (isNews, admitted) = state.withLock { state in
       let silent = tokens.intersection(state.inside)
@@ -91,7 +91,7 @@ final class TransferSlots: Sendable {
     return isNews
   }
 
-  /// Gives the slot of `token` to the next one. Does nothing if it had none.
+  /// Gives the slot of `token` to the next waiting token. Does nothing if `token` had none.
   func leave(_ token: Int64) {
     state.withLock { state -> [CheckedContinuation<Void, Never>] in
       state.silent.remove(token)
@@ -100,7 +100,7 @@ final class TransferSlots: Sendable {
     }.forEach { $0.resume() }
   }
 
-  /// Lets `token` pass without a slot, if it waits for one.
+  /// Lets `token` continue without a slot if it waits for one.
   func skip(_ token: Int64) {
     state.withLock { state in
       state.waiting.firstIndex { $0.token == token }.map {
