@@ -1,9 +1,9 @@
-/// Whether other workers that name a store's instance have another directory: it was copied with its marker. Pure: time is
-/// passed in.
+/// Detects whether other workers that use the same store instance have another directory, because it was copied with its
+/// marker. It reads no clock: time is passed in.
 ///
-/// Each worker leaves its sign in the directory and looks for those of the others. A sign that is old enough and is not
-/// there is in another directory. On NFS another machine's file may show late, hence the delay. If the file
-/// was only deleted, it is back at the next look.
+/// Each worker leaves its sign in the directory and looks for the signs of the others. If a sign is old enough and is missing,
+/// its worker uses another directory. On NFS a file of another machine may show late, hence the delay. If the sign was only
+/// deleted, it is back at the next look.
 package struct CopiedStore: Sendable {
   package typealias Instant = ContinuousClock.Instant
 
@@ -11,12 +11,12 @@ package struct CopiedStore: Sendable {
   package struct Peer: Sendable, Equatable {
     package let worker: Int64
     package let machine: String
-    /// How old its sign is.
+    /// The age of its sign.
     package let age: Duration
-    /// Whether it does not find this worker's sign.
+    /// Whether the peer does not find this worker's sign.
     package let misses: Bool
 
-    /// A peer as the database tells of it.
+    /// Creates a peer from the database's data.
     package init(worker: Int64, machine: String, age: Duration, misses: Bool) {
       self.worker = worker
       self.machine = machine
@@ -25,26 +25,26 @@ package struct CopiedStore: Sendable {
     }
   }
 
-  /// A sign that is younger may not be visible yet. Attributes and names of directories are cached for a minute. (nfs(5),
+  /// The age from which a sign must be visible. NFS caches attributes and names of directories for a minute. (nfs(5),
   /// acdirmax)
   package static let delay = Duration.seconds(120)
-  /// Looks in a row that must miss a sign.
+  /// The number of consecutive looks that must miss a sign.
   package static let looks = 2
 
   private let own: Int64
   private let delay: Duration
   private var signedAt: [Int64: Instant] = [:]
   private var missed: [Int64: Int] = [:]
-  /// The machines of workers that have another directory.
+  /// The machines of workers that use another directory, by worker.
   private var apart: [Int64: String] = [:]
 
-  /// Nothing is known yet; `own` is this worker's number.
+  /// Creates an empty record; `own` is this worker's number.
   package init(own: Int64, delay: Duration = delay) {
     self.own = own
     self.delay = delay
   }
 
-  /// Takes the signs that a look has found which began at `now`. Returns the workers whose signs are missing.
+  /// Notes the signs that were found by a look that began at `now`. Returns the workers whose signs are missing.
   package mutating func looked(_ found: Set<Int64>, now: Instant) -> [Int64] {
     for (worker, signed) in signedAt where now - signed >= delay {
       missed[worker] = found.contains(worker) ? 0 : missed[worker, default: 0] + 1
@@ -52,7 +52,7 @@ package struct CopiedStore: Sendable {
     return missed.filter { $0.value >= Self.looks }.map(\.key).sorted()
   }
 
-  /// Takes what the database says of the others at `now`. What is known of one that is not heard of any more stays.
+  /// Notes what the database says about the other workers at `now`. Verdicts on workers that it no longer lists stay.
   package mutating func heard(of peers: [Peer], now: Instant) {
     signedAt = Dictionary(uniqueKeysWithValues: peers.map { ($0.worker, now - $0.age) })
     missed = missed.filter { signedAt[$0.key] != nil }
@@ -66,7 +66,8 @@ package struct CopiedStore: Sendable {
     }
   }
 
-  /// An older worker that has another directory: then this one's is taken for the copy. nil where there is none.
+  /// The oldest worker that uses another directory, if it is older than this one; otherwise nil. Then this worker's directory
+  /// counts as the copy.
   package var original: (worker: Int64, machine: String)? {
     apart.filter { $0.key < own }.min { $0.key < $1.key }.map { ($0.key, $0.value) }
   }

@@ -1,21 +1,22 @@
 import HaulSystem
 package import HaulTransfer
 
-/// Compares finished files of one store with what was recorded when they were published.
+/// Compares finished files of one store with the length and digest recorded when they were published.
 package struct FileVerifier: Sendable {
-  /// What has become of a file.
+  /// The result for one file.
   package enum Verdict: Sendable, Equatable {
     /// The file has the recorded length, and the recorded digest if there is one.
     case right(hasDigest: Bool)
-    /// No regular file has its name.
+    /// There is no regular file of this name.
     case missing
+    /// The file has this other length.
     case length(Int64)
-    /// The file has the right length.
+    /// The file has the right length and this other digest.
     case digest(ExpectedDigest)
-    /// The file cannot be looked at, as the sentence says. That tells nothing of what it holds.
+    /// The file cannot be read, for the reason given. Its content is unknown.
     case unreadable(String)
 
-    /// Whether the file is known not to be what was recorded.
+    /// Whether the file certainly differs from the record.
     package var isDamaged: Bool {
       switch self {
       case .right, .unreadable: false
@@ -27,20 +28,22 @@ package struct FileVerifier: Sendable {
   private let destination: Destination
   private let io: IOPool
 
-  /// For a user who may read the directory and perhaps not write it.
+  /// Opens the directory. The user must be able to read it, but need not be able to write it.
   ///
-  /// - Throws: `StoreError` where the directory cannot be opened; `TransferError` where the system gives no thread.
+  /// - Throws: `StoreError` if the directory cannot be opened; `TransferError` if the system gives no thread.
   package init(_ mount: StoreMount) throws {
     try self.init(Destination(root: try Store.open(mount)))
   }
 
-  /// - Throws: `TransferError` where the system gives no thread.
+  /// Creates a verifier for an open directory.
+  ///
+  /// - Throws: `TransferError` if the system gives no thread.
   package init(_ destination: Destination) throws(TransferError) {
     self.destination = destination
     io = try translating(try IOPool(threads: 1))
   }
 
-  /// Looks at the file, and reads all of it where a digest was recorded.
+  /// Checks a file's length, and reads the whole file if a digest was recorded.
   ///
   /// - Parameter onRead: called before each MiB with the number of bytes of the file that have been read.
   package func look(
@@ -74,7 +77,7 @@ package struct FileVerifier: Sendable {
     }
   }
 
-  /// Makes room for downloading the file again: renames the damaged file to `….damaged`.
+  /// Renames the damaged file to `….damaged`, so that the file can be downloaded again.
   package func setAside(_ path: RelativePath) async throws(TransferError) {
     try await io.run { () throws(TransferError) in try destination.setAside(path) }
   }

@@ -3,22 +3,23 @@ package import HaulSystem
 package import HaulTransfer
 import Synchronization
 
-/// How giving a part file its final name ended.
+/// The result of giving a part file its final name.
 package enum Published: Sendable, Equatable {
   case placed(RelativePath)
-  /// Another file of this length, which must stay, was created there since the transfer began.
+  /// A file of this length already had the name. It was created since the transfer began, and it must stay.
   case skipped(bytes: Int64)
 }
 
-/// Makes the files durable that are published on one store at about the same time.
+/// Makes files durable that are published on one store at about the same time.
 ///
-/// A file is synced before it gets its name and its directory after. Here all who come while a round runs are served by the
-/// next, each step of theirs by one round: a sync of the whole file system where that pays, else a sync each, of a
-/// directory one for all. A round that began before a caller came does not serve it: it may have missed the caller's writes.
+/// A file is synced before it gets its name, and its directory is synced after that. Callers that come during a round are
+/// served together by the next round, one step per round. A round is one sync of the whole file system if that is cheaper.
+/// Otherwise it syncs each file, and each directory once. A round that began before a caller came does not serve that caller,
+/// because it may have missed the caller's writes.
 package final class GroupCommit: Sendable {
-  /// What has got its name in `parent`, not yet durable; `published` is nil where there was no part file.
+  /// A file that has got its name in `parent`, but is not durable there yet. `published` is nil if there was no part file.
   package typealias Named = (published: Published?, parent: Destination.Parent)
-  /// Gives a file that is durable its name, on a thread that may block; nil where that must wait for a better right to it.
+  /// Gives a durable file its name, on a thread that may block. Returns nil if the lease must be confirmed first.
   package typealias Naming = @Sendable () throws(TransferError) -> Named?
 
   package typealias SyncAll = @Sendable () throws(TransferError) -> Void
@@ -36,22 +37,22 @@ package final class GroupCommit: Sendable {
 
   private struct State {
     var waiting: [Waiter] = []
-    /// A round runs, or is about to.
+    /// Whether a round runs or is about to run.
     var isRunning = false
     var lastRound: ContinuousClock.Instant?
-    /// Until then each is synced apart.
+    /// The time until which each file and directory is synced separately.
     var apart: ContinuousClock.Instant?
-    /// When a sync of everything last failed. The kernel tells of each failure once, so that a later sync of everything says
-    /// nothing of files that were open then.
+    /// The time when a sync of the whole file system last failed. The kernel reports each failure only once, so a later sync
+    /// of everything says nothing about files that were open then.
     var failed: ContinuousClock.Instant?
   }
 
-  /// From the beginning of one round to that of the next, so that there is a group to wait for.
+  /// The minimum time from the beginning of one round to that of the next, so that callers gather.
   private static let pace = Duration.milliseconds(3)
-  /// The number of files from which one sync of everything costs less than theirs together.
+  /// The number of files from which on one sync of everything costs less than separate syncs.
   private static let least = 4
-  /// A sync of everything that takes longer than `patience` has found much that is not ours: for `restraint` each is synced
-  /// apart.
+  /// If a sync of everything takes longer than `patience`, it had to write much data of others. Then files and directories are
+  /// synced separately for the time `restraint`.
   private static let patience = Duration.milliseconds(500)
   private static let restraint = Duration.seconds(30)
 
@@ -60,6 +61,8 @@ package final class GroupCommit: Sendable {
   private let now: @Sendable () -> ContinuousClock.Instant
   private let state = Mutex(State())
 
+  /// Creates a commit group.
+  ///
   /// - Parameters:
   ///   - syncAll: makes everything written to the file system durable; nil if the file system may not support it.
   ///   - syncPart: makes one file durable, by its own descriptor.
@@ -73,26 +76,27 @@ package final class GroupCommit: Sendable {
     self.now = now
   }
 
-  /// For the store below `root`.
+  /// Creates the commit group for the store below `root`.
   package convenience init(root: FileDescriptor) {
     let syncAll: SyncAll = { () throws(TransferError) in try root.syncFileSystem() }
     self.init(syncAll: root.syncsFileSystem ? syncAll : nil)
   }
 
-  /// Syncs `part`, names it, and syncs the directory. Durable on return; where `name` gave nil, only the file's bytes are.
+  /// Syncs `part`, names it, and syncs the directory. Durable on return. If `name` returns nil, only the file's bytes are
+  /// durable.
   package func publish(
     _ part: PartFile, on io: IOPool, naming name: @escaping Naming
   ) async throws(TransferError) -> Named? {
     try await run(.part(part, name), io)
   }
 
-  /// The name that a file has got is durable on return.
+  /// Makes the name of a file durable on return.
   package func sync(_ named: Named, on io: IOPool) async throws(TransferError) {
     guard named.published != nil else { return }
     _ = try await run(.named(named), io)
   }
 
-  /// How many wait for a round that has not begun.
+  /// The number of callers that wait for a round that has not begun.
   package var waitingCount: Int { state.withLock { $0.waiting.count } }
 
   private func run(_ step: Step, _ io: IOPool) async throws(TransferError) -> Named? {
@@ -126,7 +130,7 @@ package final class GroupCommit: Sendable {
     }
   }
 
-  /// Waits for the time of the next round and takes who is there then.
+  /// Waits until the next round may start, and takes the callers that wait then.
   private func begin() -> (waiters: [Waiter], mayBeWhole: Bool) {
     if let last = state.withLock({ $0.lastRound }) {
       let rest = (last + Self.pace - now()) / .microseconds(1)
@@ -149,7 +153,7 @@ package final class GroupCommit: Sendable {
     }
   }
 
-  /// False where it failed: a sync of each one's own says whose failure it is.
+  /// Syncs everything. Returns false if that failed. Then separate syncs show which file failed.
   private func sync(with syncAll: () throws(TransferError) -> Void) -> Bool {
     let began = now()
     let isDone = (try? syncAll()) != nil
@@ -161,8 +165,8 @@ package final class GroupCommit: Sendable {
     return isDone
   }
 
-  /// Why a file that a sync of everything has covered is not durable all the same; nil where it is. A file that was open
-  /// when one failed may have lost what it wrote then, and only its own descriptor tells.
+  /// Returns why a file is not durable although a sync of everything succeeded, or nil if it is durable. A file that was open
+  /// when an earlier sync failed may have lost writes, and only its own descriptor shows that.
   private func lostWrite(of waiter: Waiter) -> TransferError? {
     guard case .part(let part, _) = waiter.step, let failed = state.withLock({ $0.failed }),
       part.openedAt <= failed
@@ -175,7 +179,8 @@ package final class GroupCommit: Sendable {
     }
   }
 
-  /// A sync for each file and each directory, at the same time as far as there are threads; the last one continues.
+  /// Syncs each file and each directory separately, concurrently if there are threads. The last one starts the next round if
+  /// callers wait.
   private func syncApart(_ waiters: [Waiter], _ io: IOPool) {
     var groups: [[Waiter]] = []
     var directories: [Destination.Parent.Identity: Int] = [:]
@@ -199,7 +204,7 @@ package final class GroupCommit: Sendable {
     }
   }
 
-  /// Syncs a file, or the directory that all of `group` are in.
+  /// Syncs a file, or the common directory of all of `group`.
   private func sync(_ group: [Waiter]) -> TransferError? {
     do throws(TransferError) {
       var parents: [Destination.Parent] = []
@@ -216,7 +221,8 @@ package final class GroupCommit: Sendable {
     }
   }
 
-  /// The request is durable: continue with the next step, or resume the waiting caller.
+  /// Continues a caller after a sync: starts its next step, or resumes it. `error` is the sync's error, or nil if the step is
+  /// durable.
   private func advance(_ waiter: Waiter, after error: TransferError?) {
     if let error { return waiter.continuation.resume(returning: .failure(error)) }
     do throws(TransferError) {
@@ -238,7 +244,7 @@ package final class GroupCommit: Sendable {
   }
 }
 
-/// Counts several to their end.
+/// Counts down to the end of several tasks.
 private final class Countdown: Sendable {
   private let left: Atomic<Int>
 
@@ -246,6 +252,6 @@ private final class Countdown: Sendable {
     left = Atomic(count)
   }
 
-  /// Counts one; true for the last.
+  /// Counts one task. Returns true for the last one.
   func isLast() -> Bool { left.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 }
 }

@@ -4,25 +4,25 @@ import HaulCLinux
 package import HaulSystem
 import HaulTransfer
 
-/// A directory that a user has named for files to be written to. It may be missing, and is made then where the command
-/// makes directories.
+/// A directory that a user has named for files to be written to. It may be missing. Commands that create directories create it
+/// then.
 ///
-/// The one place that says why such a directory cannot serve.
+/// Only this type says why such a directory cannot be used.
 package struct NamedDirectory: Sendable {
-  /// Absolute, but where the working directory has been removed.
+  /// The absolute path, or the user's path if the working directory has been removed.
   package let path: String
-  /// A clause for users who may not write there.
+  /// A clause with advice for users who may not write there.
   private let advice: String
 
-  /// Looks at nothing yet.
+  /// Creates a value without looking at the disk.
   package init(_ path: String, advice: String = "name a directory of this user's own") {
     self.path = Self.absolute(path)
     self.advice = advice
   }
 
-  /// Opens it where it is there.
+  /// Opens the directory if it exists.
   ///
-  /// - Throws: every case but those about markers.
+  /// - Throws: every case except those about markers.
   package func open() throws(StoreError) -> FileDescriptor {
     do throws(SystemError) {
       return try FileDescriptor.directory(path)
@@ -31,25 +31,25 @@ package struct NamedDirectory: Sendable {
     }
   }
 
-  /// The directory's path without links. (realpath(3))
+  /// Returns the directory's path without links. (realpath(3))
   ///
-  /// - Throws: as ``fault(_:at:)``.
+  /// - Throws: the errors of ``fault(_:at:)``.
   package func resolved() throws(StoreError) -> String {
     guard let path = unsafe realpath(path, nil) else { throw fault(errno, at: path) }
     defer { unsafe free(path) }
     return unsafe String(cString: path)
   }
 
-  /// Makes it, with its parents, where it is missing, and makes sure that this user may write in it.
+  /// Creates the directory and its parents if they are missing, and checks that this user may write in it.
   ///
-  /// - Throws: as ``requireRight()``, and what shows only when it is made, such as a full disk.
+  /// - Throws: the errors of ``requireRight()``, and errors that only show when the directory is created, such as a full disk.
   package func make() throws(StoreError) {
     try requireRight()
     let number = Self.failure(making: path)
     if number != 0 { throw fault(number, at: path) }
   }
 
-  /// What the system's error `number` says of `path`, which is this directory or to be written in it.
+  /// Returns the error for the system's error `number` at `path`, which is this directory or a path below it.
   package func fault(_ number: Int32, at path: String) -> StoreError {
     switch number {
     case ENOTDIR: .noDirectory(path)
@@ -58,8 +58,8 @@ package struct NamedDirectory: Sendable {
     }
   }
 
-  /// Makes sure that this user may write in it, or may make it where it is missing, as far as that shows without writing
-  /// anything.
+  /// Checks that this user may write in the directory, or may create it if it is missing, as far as that shows without
+  /// writing.
   ///
   /// - Throws: `noDirectory`, `unwritable`, `notPermitted`.
   package func requireRight() throws(StoreError) {
@@ -68,16 +68,16 @@ package struct NamedDirectory: Sendable {
 
   private enum Purpose {
     case reading
-    /// Or making it, where it is missing.
+    /// To write in the directory, or to create it if it is missing.
     case writing
   }
 
-  /// nil where nothing shows.
+  /// Returns what prevents the purpose, or nil if nothing is found.
   private func obstacle(to purpose: Purpose) -> StoreError? {
     if path.isEmpty { return .noDirectory("''") }
     guard path.hasPrefix("/") else { return fault(ENOENT, at: path) }
     var found = stat()
-    // The nearest directory on the way to it that this user can see.
+    // The nearest parent directory that this user can see.
     var ground = path
     var number: Int32 = 0
     while unsafe stat(ground, &found) != 0, ground != "/" {
@@ -99,19 +99,20 @@ package struct NamedDirectory: Sendable {
       : .notPermitted("\(path) is not there, and \(fault)", advice: "\(advice)\(orRoot)")
   }
 
-  /// How the user gets the directory here all the same; root needs no root.
+  /// A hint how root can create the directory for the user; empty for root.
   private var orRoot: String {
     geteuid() == 0
       ? ""
       : ", or make it as root with 'install -d -o \(SystemUser.ownWord) \(shellWord(path))'"
   }
 
-  /// False with errno where it may not. (faccessat(2))
+  /// Whether this user has the right; if not, errno says why. (faccessat(2))
   private static func may(_ right: Int32, _ path: String) -> Bool {
     unsafe faccessat(AT_FDCWD, path, right, AT_EACCESS) == 0
   }
 
-  /// 0, or the error number. What is made is durable, as are its parents' entries. (mkdir(2), fsync(2))
+  /// Creates a directory and its parents. Returns 0 or the error number. The new directories and their entries are durable.
+  /// (mkdir(2), fsync(2))
   private static func failure(making path: String) -> Int32 {
     if unsafe mkdir(path, 0o777) == 0 { return failure(syncing: parent(of: path)) }
     if errno == EEXIST { return may(F_OK, "\(path)/") ? 0 : ENOTDIR }
@@ -122,10 +123,10 @@ package struct NamedDirectory: Sendable {
     return failure(syncing: parent(of: path))
   }
 
-  /// 0, or the error number. A file system that does not sync directories is no failure.
+  /// Syncs a directory. Returns 0 or the error number. A file system that cannot sync directories is not an error.
   private static func failure(syncing path: String) -> Int32 {
     let directory = unsafe Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    // One that may be written in and not read.
+    // The directory may be writable and not readable.
     guard directory >= 0 else { return errno == EACCES ? 0 : errno }
     defer { close(directory) }
     return fsync(directory) == 0 || errno == EINVAL ? 0 : errno
@@ -137,7 +138,7 @@ package struct NamedDirectory: Sendable {
     return parent.isEmpty ? "/" : String(parent)
   }
 
-  /// `path` from the root on, without what leads nowhere. An empty one is no directory's.
+  /// Returns the absolute path without `.` and empty components. An empty path stays empty, because it names no directory.
   private static func absolute(_ path: String) -> String {
     let here = FileManager.default.currentDirectoryPath
     if path.isEmpty || here.isEmpty && !path.hasPrefix("/") { return path }

@@ -1,27 +1,27 @@
 import Synchronization
 
-/// The stores that a worker has open, by name. One can be opened again after its mount has gone and come back.
+/// The open stores of a worker, by name. A store can be opened again after its mount has gone and come back.
 package final class OpenStores: Sendable {
   private let opened: Mutex<[String: Store]>
 
-  /// Opens directories that were initialised before.
+  /// Opens store directories that were initialised before.
   ///
-  /// - Parameter ioThreads: for each store.
+  /// - Parameter ioThreads: the number of threads for each store.
   package init(_ mounts: [StoreMount], ioThreads: Int) throws(StoreError) {
     var stores: [String: Store] = [:]
     for mount in mounts { stores[mount.name] = try Store(mount, ioThreads: ioThreads) }
     opened = Mutex(stores)
   }
 
-  /// nil where the worker does not mount it.
+  /// The store of this name, or nil if the worker does not mount it.
   package subscript(name: String) -> Store? { opened.withLock { $0[name] } }
 
-  /// All of them, in no order.
+  /// All open stores, in no particular order.
   package var all: [Store] { opened.withLock { Array($0.values) } }
 
-  /// Opens what is at the path of `store` now, in its place. Blocks as the disk does.
+  /// Replaces `store` with the directory that is at its path now. Blocks while the disk blocks.
   ///
-  /// - Returns: nil where that is not the same instance of the store.
+  /// - Returns: the new store, or nil if the directory is not the same instance of the store.
   package func reopen(_ store: Store) -> Store? {
     let mount = StoreMount(name: store.name, directory: store.directory)
     guard (try? Store.marker(mount)) == store.marker,

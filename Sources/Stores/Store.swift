@@ -5,32 +5,32 @@ package import HaulSystem
 package import HaulTransfer
 import Synchronization
 
-/// A directory of results, with its marker and part files in `.haul` below it.
+/// A directory for finished files. Its marker and part files are in `.haul` below it.
 package struct Store: Sendable {
-  /// The marker's content: `{"instance":"…uuid…"}`.
+  /// The content of the marker: `{"instance":"…uuid…"}`.
   private struct Marker: Codable { var instance: UUID }
 
   package let name: String
-  /// Where it was opened.
+  /// The path at which the store was opened.
   package let directory: String
   /// The instance id in the marker.
   package let marker: String
   package let root: FileDescriptor
   package let destination: Destination
   package let commit: GroupCommit
-  /// The store's own threads, so that a disk that hangs holds up no other store.
+  /// The store's own threads, so that a disk that hangs does not block other stores.
   package let io: IOPool
-  /// The directories of part files that are open.
+  /// The open directories of part files.
   package let shards = PartDirectoryCache()
-  /// Nothing could be written there when it was opened, because its disk was full.
+  /// Whether nothing could be written when the store was opened, because its disk was full.
   package let wasFull: Bool
 
   private static let markerPath = ".haul/store.json"
 
-  /// Opens a directory that was initialised before, and makes sure that it can be written. A full disk is no error: there
+  /// Opens a directory that was initialised before, and checks that it can be written. A full disk is no error, because there
   /// will be room again.
   ///
-  /// - Parameter io: the threads of the store that this one takes the place of.
+  /// - Parameter io: the threads of the store that this one replaces.
   package init(
     _ mount: StoreMount, ioThreads: Int = 1, io: IOPool? = nil
   ) throws(StoreError) {
@@ -54,8 +54,8 @@ package struct Store: Sendable {
     commit = GroupCommit(root: root)
   }
 
-  /// Whether its path still leads to the directory that was opened: another is there once a mount has gone or come. Blocks as
-  /// the disk does. (stat(2))
+  /// Whether the store's path still leads to the directory that was opened. After a mount has gone or come, another directory
+  /// is there. Blocks while the disk blocks. (stat(2))
   package var isInPlace: Bool {
     var found = stat()
     guard unsafe stat(directory, &found) == 0, let own = try? root.status() else { return false }
@@ -74,7 +74,7 @@ package struct Store: Sendable {
       "\(directory) is a copy of the directory that \(original) uses, with the same marker, and each lacks the other's files. To make it a store of its own, stop this worker, run 'rm -r \(word)/.haul' and 'haul store init \(name) \(word)', and start it again"
   }
 
-  /// The directory of a store that a user has named.
+  /// Opens the directory of a store that a user has named.
   package static func open(_ mount: StoreMount) throws(StoreError) -> FileDescriptor {
     do throws(StoreError) {
       return try directory(of: mount).open()
@@ -83,12 +83,12 @@ package struct Store: Sendable {
     }
   }
 
-  /// The directory of a mount, with advice for a user who may not read it and must not make another store there.
+  /// Returns the directory of a mount, with advice for a user who may not read it and must not create another store there.
   package static func directory(of mount: StoreMount) -> NamedDirectory {
     NamedDirectory(mount.directory, advice: "run haul as the user that owns it")
   }
 
-  /// The instance id in the marker below a directory.
+  /// Reads the instance id from the marker below a directory.
   package static func marker(_ mount: StoreMount) throws(StoreError) -> String {
     let directory = Self.directory(of: mount)
     guard let text = try read(directory) else {
@@ -101,18 +101,19 @@ package struct Store: Sendable {
     return marker.instance.uuidString.lowercased()
   }
 
-  /// Writes the marker into `directory`, or reads the one that is there. Durable on return.
+  /// Writes the marker into `directory`, or reads an existing one. Durable on return.
   ///
-  /// Two runs at once agree: the marker is linked into place, and the second run reads the first one's marker.
+  /// Two concurrent runs get the same marker: it is linked into place, and the second run reads the first one's marker.
   ///
-  /// - Parameter marker: the instance id that a new marker gets; random without.
+  /// - Parameter marker: the instance id for a new marker. Default: random.
   package static func initialise(
     _ directory: NamedDirectory, marker: UUID = UUID()
   ) throws(StoreError) -> (marker: String, root: String) {
     let root = try directory.open()
     let absolute = try directory.resolved()
     if try read(directory) == nil {
-      // Whose it is may be no concern of Haul's: nobody is told to give such a directory away.
+      // Check the right first, so that the advice to change the owner is not given for a directory that is no concern of
+      // Haul's.
       try directory.requireRight()
       try requireRight(to: root, directory.path)
       do throws(TransferError) {
@@ -134,7 +135,7 @@ package struct Store: Sendable {
     return (store.marker, absolute)
   }
 
-  /// Removes the directories of the pool's part files that hold none.
+  /// Removes the pool's empty directories of part files.
   package static func removeEmptyParts(of pool: String, below root: FileDescriptor) {
     for shard in root.names(in: partsPath(pool)) {
       _ = root.removeDirectory("\(partsPath(pool))/\(shard)")
@@ -142,7 +143,7 @@ package struct Store: Sendable {
     _ = root.removeDirectory(partsPath(pool))
   }
 
-  /// Removes the marker, and `.haul` with it, unless a part file is left there. `root` is no store afterwards.
+  /// Removes the marker and `.haul`, unless part files are left. Then `root` is no store any more.
   package static func removeUnused(below root: FileDescriptor) {
     guard root.removeDirectory(".haul/parts"), root.names(in: ".haul") == ["store.json"],
       let folder = root.directory(beneath: ".haul")
@@ -151,9 +152,9 @@ package struct Store: Sendable {
     _ = root.removeDirectory(".haul")
   }
 
-  /// Results go to the root of a store, and what belongs to Haul below `.haul`, where that is there.
+  /// Checks that this user may write in a store's root and, if they exist, in Haul's directories below `.haul`.
   ///
-  /// - Parameter pools: whose part files are to be written there.
+  /// - Parameter pools: the pools whose part files will be written there.
   package static func requireRight(
     to root: FileDescriptor, _ directory: String, pools: [String] = []
   ) throws(StoreError) {
@@ -165,12 +166,13 @@ package struct Store: Sendable {
     }
   }
 
-  /// `path` is the directory of a store, or Haul's own in it, where this user lacks the right to `act`.
+  /// Returns the error for a user without the right to `act` on `path`, which is a store's directory or one of Haul's below
+  /// it.
   private static func notPermitted(_ act: String, _ path: String, of store: String) -> StoreError {
     let name = shellWord(path)
     let advice =
       switch owner(of: path) {
-      // As root has made it, say, in a store of the pool's user.
+      // For example, root may have created it in a store of the pool's user.
       case let owner? where owner != self.owner(of: store):
         "it belongs to \(SystemUser.word(owner)); give it to the user that owns the store, as root with 'chown -R --reference=\(shellWord(store)) \(name)'"
       case geteuid(): "it owns it, and 'chmod u+rwx \(name)' lets it"
@@ -186,12 +188,12 @@ package struct Store: Sendable {
     return unsafe stat(path, &found) == 0 ? found.st_uid : nil
   }
 
-  /// The marker below a directory; nil where there is none.
+  /// Returns the marker below a directory, or nil if there is none.
   private static func read(_ directory: NamedDirectory) throws(StoreError) -> Data? {
     let file = "\(directory.path)/\(markerPath)"
     if let text = try? Data(contentsOf: URL(filePath: file)) { return text }
     let own = "\(directory.path)/.haul"
-    // Without the right to enter the directory itself it is not known whether it is a store.
+    // Without the right to enter the directory, Haul cannot know whether it is a store.
     guard unsafe access(own, F_OK) == 0, unsafe access(file, R_OK) != 0, errno == EACCES else {
       return nil
     }
@@ -199,7 +201,8 @@ package struct Store: Sendable {
     throw notPermitted("read", closed, of: directory.path)
   }
 
-  /// The directory of a job's part files for the pool `pool`: one of 256, made if it is missing, and opened once.
+  /// Returns the directory for a job's part files in the pool `pool`: one of 256. It is created if it is missing, and opened
+  /// only once.
   package func parts(pool: String, job: Int64) async throws(TransferError) -> PartDirectory {
     let path = "\(Self.partsPath(pool))/\(Self.shard(job))"
     if let opened = shards[path] { return opened }
@@ -210,11 +213,11 @@ package struct Store: Sendable {
     }
   }
 
-  /// Below the root: `.haul/parts/POOL`.
+  /// Returns the path of a pool's part files below the root: `.haul/parts/POOL`.
   package static func partsPath(_ pool: String) -> String { ".haul/parts/\(pool)" }
 
-  /// Two hexadecimal digits. Jobs whose ids follow each other share one: a new directory costs a sync, and the files of one
-  /// lie near each other on the disk.
+  /// Returns the two hexadecimal digits that name a job's directory. Jobs with consecutive ids share a directory: a new
+  /// directory costs a sync, and the files of one directory lie near each other on the disk.
   package static func shard(_ job: Int64) -> String {
     let digits = String(job >> 10 & 0xff, radix: 16)
     return digits.utf8.count == 1 ? "0" + digits : digits
@@ -222,8 +225,8 @@ package struct Store: Sendable {
 }
 
 extension FileDescriptor {
-  /// Whether a small file finds no room in this directory.
-  /// - Throws: what else keeps one from being written.
+  /// Whether the disk has no room for a small file in this directory.
+  /// - Throws: any other error of writing the file.
   fileprivate func isFull() throws(TransferError) -> Bool {
     do throws(TransferError) {
       try probeWriting()
@@ -234,7 +237,7 @@ extension FileDescriptor {
   }
 }
 
-/// The name of a part file: job and token, and a number once the source has changed within one attempt.
+/// The name of a part file: job and token, and a number after the source has changed within one attempt.
 package struct PartName: Sendable, Equatable {
   package let job: Int64
   package let token: Int64
@@ -246,7 +249,7 @@ package struct PartName: Sendable, Equatable {
     self.token = token
   }
 
-  /// nil for a name that Haul would not give.
+  /// Reads a name; nil if it is not a name that Haul gives.
   package init?(_ text: String) {
     let parts = text.split(separator: ".")
     guard (2...3).contains(parts.count), let job = Int64(parts[0]), let token = Int64(parts[1])

@@ -1,17 +1,17 @@
 import HaulSystem
 
-/// Why a directory cannot serve, as a store or for what else is to be written there. The description is a sentence for the
-/// operator, without its full stop.
+/// The reason why a directory cannot be used, as a store or for other files. The description is a sentence for the operator,
+/// without its full stop.
 package enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// `store` is the name of the store that it was to be, where one is known.
+  /// The directory does not exist. `store` is the name of the store that it should be, if known.
   case absent(String, store: String? = nil)
-  /// Something else is there.
+  /// The path leads to something that is not a directory.
   case noDirectory(String)
-  /// The share is not mounted, or the directory was never initialised.
+  /// The directory has no marker: the share is not mounted, or the directory was never initialised.
   case noMarker(store: String, directory: String)
   case unreadableMarker(String)
   case unwritable(String, reason: String)
-  /// The user of this process lacks a right. Both are clauses.
+  /// The user of this process lacks a right. Both texts are clauses.
   case notPermitted(_ fault: String, advice: String)
 
   package var description: String {

@@ -1,10 +1,10 @@
-/// What keeps results from being written to a store. The description is a sentence for the operator.
+/// The reason why files cannot be written to a store. The description is a sentence for the operator.
 package enum StoreTrouble: Sendable, Equatable, CustomStringConvertible {
-  /// A file did not fit, and next to nothing is free.
+  /// A file did not fit, and almost no space is free.
   case full
   case unwritable(String)
   case hangs
-  /// Not the store's fault, but nothing can be opened there.
+  /// The process has too many open files, so it cannot open any in the store. The store is not the cause.
   case openFiles
 
   package var description: String {
@@ -18,25 +18,26 @@ package enum StoreTrouble: Sendable, Equatable, CustomStringConvertible {
   }
 }
 
-/// Whether a store accepts a worker's files, by the monotonic clock. Pure: time is passed in.
+/// Whether a store accepts a worker's files, by the monotonic clock. It reads no clock: time is passed in.
 package struct StoreHealth: Sendable, Equatable {
-  /// How soon a closed store is looked at again, and how late at most when it closes again and again.
+  /// The shortest and the longest pause before a closed store is checked again. The pause grows if the store closes again and
+  /// again.
   package static let shortest = Duration.seconds(5)
   package static let longest = Duration.seconds(60)
 
-  /// Why it is closed; nil where it is open.
+  /// The reason why the store is closed; nil if it is open.
   package private(set) var trouble: StoreTrouble?
   private var pause = shortest
   private var isDueAt: ContinuousClock.Instant?
   private var opened: ContinuousClock.Instant?
 
-  /// A store that is open.
+  /// Creates the health of an open store.
   package init() {}
 
   /// Records that the store cannot be written. Returns whether that, or its cause, is new.
   package mutating func close(because trouble: StoreTrouble, now: ContinuousClock.Instant) -> Bool {
     if self.trouble == nil, let opened {
-      // Looked well, and was not.
+      // The check found no trouble, but the store could not be written soon after.
       pause = now - opened < Self.longest ? min(pause * 2, Self.longest) : Self.shortest
     }
     isDueAt = now + pause

@@ -3,7 +3,7 @@ package struct StoreMount: Sendable, Equatable {
   package let name: String
   package let directory: String
 
-  /// `directory` holds an instance of the store `name`.
+  /// Creates a mount. `directory` must contain an instance of the store `name`.
   package init(name: String, directory: String) {
     self.name = name
     self.directory = directory

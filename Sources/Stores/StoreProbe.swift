@@ -1,25 +1,25 @@
 import HaulSystem
 import HaulTransfer
 
-/// What `haul check` finds out about a store's directory: each thing apart, so that one that fails hides no other.
+/// The results of `haul check` for a store's directory. Each fact is checked separately, so one failure hides no other.
 package struct StoreProbe: Sendable {
-  /// How publishing a file went.
+  /// The result of publishing a test file.
   package enum Publishing: Sendable, Equatable {
     case works
-    /// Without `RENAME_NOREPLACE`, by link and unlink.
+    /// Publishing works by link and unlink, because `RENAME_NOREPLACE` is missing.
     case worksByLink
-    /// Why, as a sentence of its own.
+    /// Publishing fails, for the reason in this sentence.
     case fails(String)
   }
 
   package var mount: StoreMount
-  /// The instance id in its marker.
+  /// The instance id in the store's marker.
   package var marker: Result<String, StoreError>
-  /// Bytes of its file system; nil where there is no directory.
+  /// The bytes of the store's file system; nil if there is no directory.
   package var space: (free: Int64, total: Int64)?
-  /// nil where there is no marker: nothing is written then.
+  /// The result of publishing; nil if there is no marker, because then nothing is written.
   package var publishing: Publishing?
-  /// Part files by the id of the pool they belong to.
+  /// The number of part files by the id of their pool.
   package var parts: [String: Int] = [:]
 
   package init(_ mount: StoreMount, marker: Result<String, StoreError>) {
@@ -27,9 +27,9 @@ package struct StoreProbe: Sendable {
     self.marker = marker
   }
 
-  /// Looks at a directory; leaves nothing behind. Blocks while its disk does.
+  /// Checks a directory, and leaves no files behind. Blocks while the disk blocks.
   ///
-  /// - Parameter pool: whose part files are to be written there; nil = those of all pools that have some.
+  /// - Parameter pool: the pool whose part files will be written there; nil for all pools that have part files there.
   package static func look(at mount: StoreMount, pool: String? = nil) -> StoreProbe {
     let directory = Store.directory(of: mount)
     let root: FileDescriptor

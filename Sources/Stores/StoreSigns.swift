@@ -6,11 +6,11 @@ package import HaulTransfer
 /// The signs of workers in a store's directory: empty files `.haul/workers/POOL.NUMBER`.
 extension Store {
   private static let signsPath = ".haul/workers"
-  /// Seconds after which signs of workers that did not stop gracefully are removed: a week.
+  /// The age in seconds at which signs of workers that did not stop gracefully are removed: a week.
   private static let oldAge = 7 * 86_400
 
-  /// Leaves a worker's sign, and renews it each time: on NFS a machine that changes a directory also sees what others have changed
-  /// there. Returns whether it was not there. Blocks while the disk does.
+  /// Creates or renews a worker's sign. Returns whether the sign was missing. It is renewed each time because on NFS a machine
+  /// that changes a directory also sees the changes of others there. Blocks while the disk blocks.
   package func sign(pool: String, worker: Int64) throws(TransferError) -> Bool {
     let directory = try root.makeDirectories(Self.signsPath)
     let signs = PartDirectory(directory)
@@ -22,7 +22,7 @@ extension Store {
     return isFresh
   }
 
-  /// The workers of a pool whose signs are there; removes very old ones. Blocks while the disk does.
+  /// Returns the workers of a pool whose signs exist, and removes very old signs. Blocks while the disk blocks.
   package func signs(pool: String) throws(TransferError) -> Set<Int64> {
     let directory = try root.makeDirectories(Self.signsPath)
     let signs = PartDirectory(directory)
@@ -40,7 +40,7 @@ extension Store {
     return found
   }
 
-  /// Removes a worker's sign, and the directory with the last one. Blocks while the disk does.
+  /// Removes a worker's sign, and the directory with the last sign. Blocks while the disk blocks.
   package func removeSign(pool: String, worker: Int64) {
     guard let directory = root.directory(beneath: Self.signsPath) else { return }
     try? PartDirectory(directory).remove("\(pool).\(worker)")
