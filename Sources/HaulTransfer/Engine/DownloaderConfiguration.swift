@@ -27,7 +27,7 @@ public struct DownloaderConfiguration: Sendable {
   /// A PEM file of certificates to trust instead of the system's. ``Downloader/init(_:monitor:)`` fails if the file cannot be
   /// read.
   public var caFile: String?
-  /// The proxy for all connections, unless a download has its own. Haul never reads proxies from the environment. With a
+  /// The proxy for all connections, unless a download has its own. The downloader never reads the environment. With a
   /// proxy, ``addressPolicy`` checks only IP addresses in URLs, since the proxy resolves the names.
   public var proxy: ProxyAddress?
   /// The jar that keeps servers' cookies for later downloads. If it is nil, cookies are kept for one download only. Several
@@ -41,7 +41,7 @@ public struct DownloaderConfiguration: Sendable {
   package var proxyRules: ProxyRules?
   /// The users and passwords by host, including that of ``proxy``.
   package var netrc: Netrc?
-  /// Cookies by host.
+  /// The cookies to send, by host.
   package var cookies: CookieFile?
   /// The addresses that may be connected to, unless a request has its own policy. Default: public addresses only.
   public var addressPolicy = AddressPolicy.publicOnly

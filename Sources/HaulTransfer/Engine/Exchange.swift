@@ -15,7 +15,7 @@ package struct ExchangeRequest: Sendable {
   package var fields: [ResponseHead.Field]
   /// The address policy of this exchange, or nil for the engine's.
   package var addressPolicy: AddressPolicy?
-  /// The most bytes per second that the body may receive, in addition to the engine's limit; nil for no limit.
+  /// The most bytes per second that the body may receive; nil for no limit. The engine's limit applies too.
   package var rateLimit: RateLimit?
   /// The cookies that libcurl may send, each as a line of the Netscape format. libcurl chooses by host, path, scheme and
   /// expiry, and adds the cookies that the server sets.

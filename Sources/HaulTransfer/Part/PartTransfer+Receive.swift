@@ -3,7 +3,7 @@ import Synchronization
 
 /// The engine's side of a transfer: judges heads and passes bodies on, without blocking.
 extension PartTransfer {
-  /// Passes one exchange's answer to its transfer.
+  /// Carries one exchange's answer to its transfer.
   final class Sink: BodySink {
     let transfer: PartTransfer
     let asked: RequestKind
@@ -26,7 +26,7 @@ extension PartTransfer {
     func body(_ buffer: GatherBuffer) -> BodyVerdict { transfer.received(buffer) }
   }
 
-  /// Judges the head, and prepares for its body before a byte of it is taken.
+  /// Judges the head, and opens the way for its body before a byte of it is taken.
   private func received(_ head: ResponseHead, by sink: Sink) -> HeadVerdict {
     let ruling = judge(head, by: sink)
     let verdict = shared.withLock { shared -> HeadVerdict in
@@ -63,7 +63,7 @@ extension PartTransfer {
         beginTrial(of: representation, ResponsePreview(error), &shared)
         shared.note(representation, head, resource: sink.resource)
         return .accept
-      // The answer has no body, so the connection can be reused.
+      // It has no body: the connection stays good.
       case .unchanged: return .accept
       case .fail:
         let refusal = shared.state.checkpoint?.refusal
@@ -106,7 +106,7 @@ extension PartTransfer {
       shared.asked = nil
       return shared.state.answered(head, asked: sink.asked, now: HTTPDate.now)
     }
-    // Not under the lock, since the owner may call back.
+    // Not under the lock: the owner may call back.
     guard ruling.verdict.takesBody else { return ruling }
     if let error = order.onResponse?(head, sink.url) { return TableDecision(nil, .fail(error)) }
     return order.method == .head ? TableDecision(nil, .unchanged) : ruling
@@ -164,7 +164,7 @@ extension PartTransfer {
     return number == 0 ? order.partName : "\(order.partName).\(number)"
   }
 
-  /// Passes a buffer to the disk, or adds it to the digest of a second download.
+  /// Hands a buffer to the disk, or adds it to the digest of a second download.
   private func received(_ buffer: GatherBuffer) -> BodyVerdict {
     let (verdict, isDue) = shared.withLock { shared -> (BodyVerdict, Bool) in
       if shared.preview != nil {
@@ -216,7 +216,7 @@ extension PartTransfer.Shared {
 }
 
 extension Action {
-  /// Whether the answer's body is the file's.
+  /// Whether the body is the file's.
   fileprivate var takesBody: Bool {
     switch self {
     case .accept, .wholeBody, .compare, .changedUseBody, .trial: true
@@ -224,7 +224,7 @@ extension Action {
     }
   }
 
-  /// The verdict as one word for logs.
+  /// A word for logs.
   var word: String {
     switch self {
     case .accept: "accept"
@@ -248,7 +248,7 @@ extension Action {
 }
 
 extension BodyEnding {
-  /// The ending as one word for logs.
+  /// A word for logs.
   var word: String {
     switch self {
     case .verify, .dropExcessAndVerify: "verify"

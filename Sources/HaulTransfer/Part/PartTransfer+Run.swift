@@ -3,7 +3,7 @@ import Synchronization
 
 /// The run of a transfer: sends requests, and judges how each answer ends.
 extension PartTransfer {
-  /// Runs the transfer to its end. It throws nothing: see ``TransferOutcome``. Cancelling the task does what ``stop()`` does.
+  /// Runs to the end. Nothing is thrown: see ``TransferOutcome``. Cancelling the task is the same as ``stop()``.
   ///
   /// On `.complete` the bytes are written and not yet synced. On any other outcome the durable bytes have been saved, if there
   /// is something to resume. After the return `save` is not called again. A call that a stop did not wait for may still be in
@@ -73,7 +73,7 @@ extension PartTransfer {
   /// What to do after one request and its answer.
   enum Turn {
     case again
-    /// The body ended early. The next request may ask for the rest.
+    /// The body ended early; the rest may be asked for.
     case broken
     case verify
     case end(TransferOutcome)
@@ -82,7 +82,7 @@ extension PartTransfer {
   /// Returns `turn`, or `.again` if a range request failed without a new byte and Haul must ask once for everything.
   private func doubtRange(_ turn: Turn, asked: RequestKind, _ before: Int64) -> Turn {
     shared.withLock { shared in
-      // Bytes that are already on disk prove nothing.
+      // Bytes that are on disk already prove nothing.
       if shared.report.fetched > before, shared.body?.hasProgress != false {
         shared.state.checkpoint?.refusal = nil
         shared.body?.record?.refusal = nil
@@ -259,7 +259,7 @@ extension PartTransfer {
     case .verify(let length), .dropExcessAndVerify(let length):
       shared.withLock { $0.length = length }
       return isSecond ? compareWithFirst() : .verify
-    // Row 2: a server may send less than requested, as often as it likes.
+    // Row 2: a server may give less than was asked for, as often as it likes.
     case .askForRest: return ruling.row == 2 ? .again : .broken
     case .restart: return .again
     case .secondDownload: return await rememberFirst()
@@ -268,7 +268,7 @@ extension PartTransfer {
     }
   }
 
-  /// Runs `body`, and returns when it has ended or `time` is over. `body` may still end later.
+  /// Runs `body`, and returns when it has ended or `time` is over; it may then still end later.
   static func within(
     _ time: Duration, _ body: @escaping @Sendable () async -> Void
   ) async {

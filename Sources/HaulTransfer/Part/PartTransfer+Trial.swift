@@ -42,7 +42,7 @@ extension PartTransfer.Shared {
     report.digest = nil
   }
 
-  /// Whether a current body with this many bytes exceeds the part that is kept beside it.
+  /// Whether this many bytes of the current body exceed the part that is kept beside it.
   func isWorthSaving(_ bytes: Int64) -> Bool {
     guard case .length(let kept)? = trial?.kind else { return true }
     return bytes > kept
@@ -79,7 +79,7 @@ extension PartTransfer {
     }
     shared.setAside(for: .comparison(isSame: isSame))
     record.digest = shared.state.stated
-    // The whole body comes again.
+    // All of it comes again.
     shared.report.resumedAt = 0
     let writer = FileWriter(
       part, durable: record.durable, digests: order.digests(checking: shared.state.wantedDigest),
@@ -135,7 +135,7 @@ extension PartTransfer {
         .interrupted,
         "the body ended early, and without the file's validator nothing shows that it is the same file"
       )
-    // Only the body's length was in doubt.
+    // Only its length was in doubt.
     case (.judgement, .verify(let length)) where policy.digest == nil:
       return known?.isMuchLonger(than: length) == true ? trial.preview?.error : nil
     case (.judgement, _) where policy.digest == nil: return nil

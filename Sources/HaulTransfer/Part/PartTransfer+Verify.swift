@@ -56,7 +56,7 @@ extension PartTransfer {
     return digest
   }
 
-  /// Returns the digest of a file on disk. This may take minutes; a stop ends it.
+  /// The digest of a file on disk, which may take minutes: a stop ends it.
   private func readBack(
     _ part: PartFile, _ algorithm: DigestAlgorithm, length: Int64
   ) async throws(TransferError) -> [UInt8] {
@@ -89,12 +89,12 @@ extension PartTransfer {
     }
   }
 
-  // MARK: - Row 23: two equal downloads
+  // MARK: - Row 23: twice the same
 
   /// Whether a second download is in progress, to compare it with the first (row 23).
   package var isSecond: Bool { shared.withLock { $0.first != nil } }
 
-  /// Remembers length and digest of the first download.
+  /// Keeps length and digest of a first download.
   func rememberFirst() async -> Turn {
     guard let body = shared.withLock({ $0.body }), let writer = body.writer else { return .again }
     do {
@@ -107,7 +107,7 @@ extension PartTransfer {
     }
   }
 
-  /// Completes with the first download if the second one equals it.
+  /// Completes with the first download where the second equals it.
   func compareWithFirst() -> Turn {
     let (first, body) = shared.withLock { ($0.first, $0.body) }
     guard let first, case .compare(let context)? = body?.use, body?.position == first.length,

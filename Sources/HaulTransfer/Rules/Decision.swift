@@ -36,9 +36,9 @@ enum Action: Sendable, Equatable {
   case accept(start: Int64, compareUntil: Int64, end: Int64)
   /// Take the body from 0 into a new part file. `resumable`: a later request may ask for the rest of this body.
   case wholeBody(Representation, resumable: Bool)
-  /// Take the body from 0, and compare it with the part while the part lasts. If the body contains the whole part, it is the
-  /// same file. `isSame`: the validator says so too, so new bytes count even if the body breaks off. If a byte differs, ask
-  /// for everything once more; see `TransferState.wholeDiffered`.
+  /// Take the body from 0, and compare its beginning with the part. If the body begins with the whole part, it is the same
+  /// file. `isSame`: the validator says so too, so new bytes count even if the body breaks off. If a byte differs, ask for
+  /// everything once more; see `TransferState.wholeDiffered`.
   case compare(Representation, isSame: Bool, resumable: Bool)
   /// The source changed, and this body is the new representation: take it from 0 into a new part file.
   case changedUseBody(Representation)

@@ -1,4 +1,4 @@
-/// Decides rows 10 to 12 and 26, and the ordinary answer to an ordinary request: 200 OK.
+/// Rows 10 to 12 and 26, and the ordinary answer to an ordinary request: 200 OK.
 func decideWhole(
   _ state: TransferState, asked: RequestKind, head: ResponseHead, now: HTTPDate
 ) -> TableDecision<Action> {
@@ -45,7 +45,7 @@ private func decideUnwanted(
   return TableDecision(12, .suspect(SuspectPage(new, now: now), error))
 }
 
-/// Decides rows 10, 11 and 15: the whole file came, although a range was requested.
+/// Rows 10, 11 and 15: everything, though a range was asked for.
 private func decideUnranged(
   _ state: TransferState, _ record: Checkpoint, asked: RequestKind, _ new: Representation,
   _ head: ResponseHead
@@ -57,7 +57,7 @@ private func decideUnranged(
   // Only the digest can be compared.
   if record.validator == .jobDigest { return TableDecision(10, taken) }
 
-  // Row 11: the same validator with another length is a contradiction. The body may be the rest, sent as if it were the whole.
+  // Row 11: the same validator and another length contradict each other. It may be the rest, sent as if it were the whole.
   if isSame, let length = new.completeLength, length != record.completeLength,
     !record.isFromElsewhere
   {
@@ -111,7 +111,7 @@ private func decideSuspect(
   if state.canCompare(new, head, least: KnownFile.leastProof) {
     return TableDecision(12, .compare(new, isSame: false, resumable: true))
   }
-  // The range may be the cause. A response to a plain request is judged by itself.
+  // The range may be why. A response to a plain request is judged by itself.
   if asked.isRange, !state.attempts.askedWhole { return TableDecision(12, .onceWhole) }
   let page = state.suspect?.next(new, now: now) ?? SuspectPage(new, now: now)
   let kept = state.checkpoint == nil ? "the file" : "the partial file"
@@ -122,7 +122,7 @@ private func decideSuspect(
     status: head.status,
     // Only a response that may be confirmed later is worth the wait.
     retryAfter: page.isConfirmable(for: known.mediaType) ? .seconds(SuspectPage.patience) : nil)
-  // An earlier answer stated a length, and this one does not.
+  // A length that an earlier answer stated, and this one does not.
   if new.completeLength == nil, new.mediaType == nil || new.mediaType == known.mediaType {
     if state.policy.acceptUnverifiedLength { return nil }
     error.errorClass = .unverifiedLength
@@ -165,7 +165,7 @@ extension ResponseHead {
           let whole = total ?? state.policy.expectedLength
           let isWhole = (length ?? last + 1) == whole
           return isWhole || whole == nil && state.wantedDigest != nil ? nil : 0
-        // A range beyond the end, with the wrong status.
+        // A range beyond the end, under the wrong status.
         case .unsatisfied(let total): return length ?? total == total ? nil : 0
         }
       } catch {

@@ -9,7 +9,7 @@ extension TransferError {
     case host
     /// A problem of the worker: retry later on any worker. The failure does not count against the download.
     case worker
-    /// A retry from this machine does not help, but the failure does not count against the download. Another attempt may
+    /// A retry by this process does not help, but the failure does not count against the download. Another attempt may
     /// continue from the durable bytes.
     case kept
   }

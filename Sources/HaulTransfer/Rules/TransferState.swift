@@ -1,12 +1,12 @@
-/// The kind of a request. Its answer is judged by it.
+/// What a request asked for. The decision about its answer depends on this kind.
 enum RequestKind: Sendable, Hashable {
-  /// Everything, without Range.
+  /// Everything: no Range.
   case whole
   /// Everything, unless the source still has the file that `TransferState.present` records.
   case ifChanged
   /// The bytes of `range`, whose start lies in the durable bytes; `fresh` is the first missing byte of the range.
   case part(range: Range<Int64>, fresh: Int64, ifRange: Bool)
-  /// `bytes=0-0` without a condition.
+  /// `bytes=0-0` without condition.
   case probe
 
   /// Whether a Range was sent.
@@ -18,7 +18,7 @@ enum RequestKind: Sendable, Hashable {
   }
 }
 
-/// The next step of a download.
+/// The next thing to do for a download.
 enum Step: Sendable, Equatable {
   /// Send a request to the original URL, with these fields in addition to the job's own.
   case request(fields: [ResponseHead.Field], asked: RequestKind)
@@ -60,13 +60,13 @@ struct TransferState: Sendable, Hashable {
   var checkpoint: Checkpoint?
   /// The source's validators for a finished file that is downloaded only if it changed; nil if there is none.
   var present: SourceRecord?
-  /// The digest that the server states for the representation in progress.
+  /// The digest that the server states of the representation under way.
   var stated: ExpectedDigest?
   /// The length that an earlier answer stated. A later answer may state none.
   var earlierLength: Int64?
-  /// Whether the answer in progress has a validator.
+  /// Whether the answer under way has a validator.
   var isValidated = true
-  /// The attempts so far.
+  /// What has been tried.
   var attempts: Attempts
   /// What the job demands.
   var policy: Policy
