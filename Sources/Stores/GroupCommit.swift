@@ -90,7 +90,7 @@ package final class GroupCommit: Sendable {
     try await run(.part(part, name), io)
   }
 
-  /// Makes the name of a file durable on return.
+  /// Syncs the directory of a named file. The name is durable on return.
   package func sync(_ named: Named, on io: IOPool) async throws(TransferError) {
     guard named.published != nil else { return }
     _ = try await run(.named(named), io)

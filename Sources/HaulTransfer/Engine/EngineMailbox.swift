@@ -85,7 +85,7 @@ final class EngineMailbox: Sendable {
     }
   }
 
-  /// Resumes those who wait for the engine's end. The engine thread calls this last.
+  /// Resumes the callers of ``shutdown(_:)``. The engine thread calls this last.
   func ended() {
     let waiting = state.withLock { state in
       defer { state.waiting = [] }
