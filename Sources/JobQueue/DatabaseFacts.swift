@@ -1,40 +1,41 @@
 package import JobModel
 
-/// What a database says of itself to any user, with or without Haul's schema in it.
+/// Facts about a database that any user can read, with or without Haul's schema in it.
 package struct DatabaseFacts: Sendable, Decodable, Equatable {
-  /// `15.20`, and as a number, 150020.
+  /// The server's version, such as `15.20`, and the same version as a number, such as 150020.
   package var server: String
   package var serverNumber: Int
   package var database: String
-  /// `UTF8`, or a name of PostgreSQL's for another one.
+  /// The server encoding: `UTF8`, or PostgreSQL's name of another one.
   package var encoding: String
   package var user: String
-  /// Seconds since 1970 by the database's clock, when it was asked.
+  /// The time of the query by the database's clock, in seconds since 1970.
   package var time: Double
   package var maxConnections: Int
-  /// How many of these connections only superusers may use.
+  /// The number of these connections that only superusers may use.
   package var reservedConnections: Int
-  /// Connections to any database of the server now.
+  /// The number of open connections to all databases of the server.
   package var connections: Int
-  /// The roles of Haul that exist, of four.
+  /// The names of the pool's roles that exist. A complete pool has four.
   package var roles: [String]
-  /// Migrated, or begun to be.
+  /// Whether the database has a schema `haul`, even if its migration is incomplete.
   package var hasSchema: Bool
   package var may: Rights
-  /// Logins that may use the pool and whose transactions may stand idle for ever, quoted as SQL needs it.
+  /// The logins that may use the pool but have no limit on idle transactions (idle_in_transaction_session_timeout). The names
+  /// are quoted as SQL needs it.
   package var patientLogins: [String]
-  /// Whether this user sees what sessions of others do.
+  /// Whether this user can see what the sessions of other users do.
   package var seesAllSessions: Bool
   package var oldest: HeldSnapshot?
   package var standby: StandbySnapshot?
 
-  /// What this user may do in the pool; all false where Haul's schema is missing.
+  /// What this user may do in the pool. All values are false if Haul's schema is missing.
   package struct Rights: Sendable, Decodable, Equatable {
     package var work: Bool
     package var submit: Bool
     package var watch: Bool
     package var administer: Bool
-    /// What the names of the pool's roles begin with.
+    /// The prefix of the names of the pool's roles.
     package var prefix: String
 
     package init(
@@ -48,26 +49,26 @@ package struct DatabaseFacts: Sendable, Decodable, Equatable {
     }
   }
 
-  /// The session or prepared transaction that has kept dead rows of this database from being cleared away the
-  /// longest.
+  /// The session or prepared transaction that has kept PostgreSQL from removing dead rows of this database for the longest
+  /// time.
   package struct HeldSnapshot: Sendable, Decodable, Equatable {
-    /// nil for a prepared transaction.
+    /// The process id of the session's server process; nil for a prepared transaction.
     package var pid: Int32?
     /// The name of the session's application, or of the prepared transaction.
     package var name: String
     package var user: String?
-    /// Since its transaction began.
+    /// Seconds since the transaction began.
     package var seconds: Double
   }
 
-  /// The standby that keeps dead rows of the server from being cleared away the longest (hot_standby_feedback).
+  /// The standby that has kept PostgreSQL from removing dead rows for the longest time (hot_standby_feedback).
   package struct StandbySnapshot: Sendable, Decodable, Equatable {
-    /// `the replication slot NAME` or `the standby NAME`.
+    /// The name for a sentence: `the replication slot NAME` or `the standby NAME`.
     package var name: String
-    /// How many transactions have begun since.
+    /// The number of transactions that began since then.
     package var transactions: Int
 
-    /// One made of its parts.
+    /// Creates a snapshot.
     package init(name: String, transactions: Int) {
       self.name = name
       self.transactions = transactions
@@ -78,9 +79,9 @@ package struct DatabaseFacts: Sendable, Decodable, Equatable {
 /// A row of `haul.vitals`.
 package struct VitalRow: Sendable, Decodable, Equatable {
   package let vital: String
-  /// Which table or queue, or who; nil where there is but one.
+  /// The table, queue or user that the value is about; nil if the vital has only one value.
   package let subject: String?
-  /// nil where there is none yet.
+  /// The measured value; nil if nothing was measured yet.
   package let value: Double?
   package let unit: String
   package let alarming: Bool
@@ -95,7 +96,7 @@ package struct HealthRow: Sendable, Decodable, Equatable {
 }
 
 extension PoolRole {
-  /// Whether a user with these rights may do what the role may.
+  /// Whether a user with these rights may do everything that needs this role.
   package func isHeld(_ rights: DatabaseFacts.Rights) -> Bool {
     switch self {
     case .monitor: rights.watch

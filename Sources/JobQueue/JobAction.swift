@@ -1,10 +1,10 @@
 package import JobModel
 
-/// What an operator does to all jobs of a selector.
+/// An operator's action on all jobs of a selector.
 package enum JobAction: String, Sendable, CaseIterable {
   case pause, resume, cancel, retry
 
-  /// What has happened to the jobs: `paused`.
+  /// The past participle for messages, such as `paused`: what the action did to the jobs.
   package var participle: String {
     switch self {
     case .pause: "paused"
@@ -17,7 +17,7 @@ package enum JobAction: String, Sendable, CaseIterable {
   /// The states of jobs that have not ended.
   package static let live: [JobState] = [.queued, .interrupted, .scheduled, .running, .paused]
 
-  /// The states that the action changes. Named by their ids, jobs that wait for their next try may be retried too.
+  /// Returns the states that the action changes. A retry by job id also includes jobs that wait for their next attempt.
   package func states(byID: Bool) -> [JobState] {
     switch self {
     case .pause: [.queued, .interrupted, .scheduled, .running]

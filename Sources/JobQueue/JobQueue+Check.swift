@@ -1,9 +1,9 @@
 import JobModel
 import Postgres
 
-/// What `haul check` asks.
+/// The queries of `haul check`.
 extension JobQueue {
-  /// A query for ``DatabaseFacts/Rights``, for any database and user.
+  /// A query for ``DatabaseFacts/Rights`` that works in any database and for any user.
   static let rights = """
     SELECT json_build_object(
       'prefix', coalesce(\(RolePrefix.sql), '\(RolePrefix.usual)'),
@@ -16,8 +16,8 @@ extension JobQueue {
         AND has_function_privilege(p.oid, 'EXECUTE')) AS functions) m
     """
 
-  /// A query for the server's own idle_in_transaction_session_timeout, as `NAME=VALUE`. A session whose login has one of its
-  /// own sees that instead, and then the server counts as one that has none.
+  /// A query for the server's default of idle_in_transaction_session_timeout, as `NAME=VALUE`. If the login of this session
+  /// has its own value, the session cannot see the server's default. Then the result is 0: no limit.
   private static let serversPatience = """
     SELECT 'idle_in_transaction_session_timeout=' || CASE WHEN EXISTS (
         SELECT FROM pg_db_role_setting d CROSS JOIN LATERAL unnest(d.setconfig) AS c(setting)
@@ -27,8 +27,8 @@ extension JobQueue {
     FROM pg_settings g WHERE g.name = 'idle_in_transaction_session_timeout'
     """
 
-  /// Facts that need only the right to connect, without Haul's schema. A snapshot counts when it holds back the
-  /// removal of dead rows (`backend_xmin`, `backend_xid`); other users' are seen only with `pg_read_all_stats`.
+  /// Returns facts that need only the right to connect, without Haul's schema. A snapshot counts if it holds back the removal
+  /// of dead rows (`backend_xmin`, `backend_xid`). Snapshots of other users are visible only with `pg_read_all_stats`.
   package func databaseFacts() async throws -> DatabaseFacts {
     try await callJSON(
       """
@@ -74,7 +74,7 @@ extension JobQueue {
       """, [])
   }
 
-  /// How many jobs have failed in this hour or the one before, and are failed still, by class.
+  /// Returns the number of jobs by error class that failed in this hour or the previous one and are still failed.
   package func recentFailures() async throws -> [JobCount] {
     try await view(
       """
@@ -85,7 +85,8 @@ extension JobQueue {
       """, [])
   }
 
-  /// Queues whose live workers cannot write to the queue's store, with one of these workers and the reason.
+  /// Returns the queues whose live workers all cannot write to the queue's store, each with one of these workers and its
+  /// reason.
   package func closedQueues() async throws -> [String: String] {
     let rows = try await rows(
       """
@@ -101,13 +102,13 @@ extension JobQueue {
     return queues
   }
 
-  /// What a pool lives on, measured.
+  /// Returns measurements of the resources that a pool depends on.
   package func vitals() async throws -> [VitalRow] {
     try await view(
       "SELECT to_json(v) FROM (SELECT m.* FROM haul.vitals m ORDER BY m.vital, m.subject) v", [])
   }
 
-  /// Every invariant with what breaks it. Reads all of the pool.
+  /// Returns every invariant with the number of its violations. Reads all rows of the pool.
   package func health() async throws -> [HealthRow] {
     try await view("SELECT to_json(v) FROM (SELECT h.* FROM haul.health h) v", [])
   }

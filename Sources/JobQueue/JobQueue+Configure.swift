@@ -2,17 +2,18 @@ import FoundationEssentials
 package import JobModel
 import Postgres
 
-/// What is changed of a queue; what is absent stays.
+/// Changes to the settings of a queue. A setting that is nil stays unchanged.
 package struct QueueSettings: Sendable, Encodable, Equatable {
   package var paused: Bool?
-  /// How many of its jobs may run at once, pool-wide; `.some(nil)` = any number.
+  /// The maximum number of the queue's jobs that run at once, pool-wide; `.some(nil)` = any number.
   package var maxRunning: Int??
-  /// How often a worker looks here first, beside its other queues: 1 to 1,000.
+  /// How often a worker looks in this queue first, relative to its other queues: 1 to 1,000.
   package var weight: Int?
-  /// Options of jobs submitted from now on without their own, by the raw values of ``JobOption``; a nil removes one.
+  /// Default options for jobs that are submitted later and do not set their own, by the raw values of ``JobOption``. A nil
+  /// value removes the default.
   package var defaults: [String: JobOption.Value?] = [:]
 
-  /// Nothing changed yet.
+  /// Creates settings that change nothing.
   package init() {}
 
   private enum Key: String, CodingKey {
@@ -29,15 +30,16 @@ package struct QueueSettings: Sendable, Encodable, Equatable {
   }
 }
 
-/// What operators set up: hosts and queues.
+/// The operators' settings of hosts and queues.
 extension JobQueue {
-  /// Sets how a host may be used, pool-wide; `name` may be a `*.suffix`, or `*`. What is nil stays as it is.
+  /// Sets the pool-wide limits of a host. `name` may be a `*.suffix`, or `*` for all hosts. A limit that is nil stays
+  /// unchanged.
   ///
   /// - Parameters:
-  ///   - cap: transfers at once.
-  ///   - interval: the least time between starts; `.zero` = none.
-  ///   - burst: starts that may follow each other at once after a pause.
-  /// - Throws: `JobQueueError.refused` for what is no host.
+  ///   - cap: the maximum number of concurrent transfers.
+  ///   - interval: the minimum time between starts; `.zero` = none.
+  ///   - burst: the number of starts that may follow each other at once after a pause.
+  /// - Throws: `JobQueueError.refused` if `name` is not a host.
   package func setHost(
     _ name: String, cap: Int? = nil, interval: Duration? = nil, burst: Int? = nil
   ) async throws {
@@ -46,32 +48,31 @@ extension JobQueue {
       [name, cap, interval.map { $0 / .seconds(1) }, burst])
   }
 
-  /// Forgets what was set for a host or `*.suffix`.
-  /// - Throws: `JobQueueError.noSuchName` where nothing was.
+  /// Removes the policy of a host or `*.suffix`.
+  /// - Throws: `JobQueueError.noSuchName` if there is no such policy.
   package func unsetHost(_ pattern: String) async throws {
     _ = try await naming("policy", pattern) {
       try await rows("SELECT haul.unset_host($1)", [pattern])
     }
   }
 
-  /// Starts no jobs on a host for this time, or until ``unblockHost(_:)``. Running transfers continue.
+  /// Blocks a host: none of its jobs start for this time, or until ``unblockHost(_:)`` if nil. Running transfers continue.
   package func blockHost(_ name: String, for time: Duration?) async throws {
     try await rows(
       "SELECT haul.block_host($1, make_interval(secs => $2::double precision))",
       [name, time.map { $0 / .seconds(1) }])
   }
 
-  /// Jobs of a host that wait for times of their own.
+  /// The jobs of a host that wait for start times of their own.
   package struct Scheduled: Sendable, Equatable {
     package var jobs: Int
-    /// From now; `.zero` where there is none.
+    /// The time until the first of them is due; `.zero` if there are none.
     package var next: Duration
     package var last: Duration
   }
 
-  /// Ends what keeps a host from being asked, an operator's word or its own trouble, and forgets that trouble. Returns what
-  /// waits all the same.
-  /// - Throws: `JobQueueError.noSuchName` for a host that is not known.
+  /// Unblocks a host, whether an operator or a failure blocked it, and clears its failures. Returns the jobs that still wait.
+  /// - Throws: `JobQueueError.noSuchName` for an unknown host.
   @discardableResult
   package func unblockHost(_ name: String) async throws -> Scheduled {
     let row = try await naming("listed host", name) {
@@ -83,20 +84,20 @@ extension JobQueue {
       last: .seconds(try row.decode("last_due", as: Double?.self) ?? 0))
   }
 
-  /// Makes a queue on a store.
+  /// Creates a queue whose files go to a store.
   package func createQueue(_ name: String, store: String) async throws {
     let _: Int = try await call("SELECT haul.create_queue($1, $2)", [name, store])
   }
 
-  /// Changes a queue.
+  /// Changes the settings of a queue.
   /// - Throws: `JobQueueError.noSuchName` for a queue that does not exist.
   package func setQueue(_ name: String, _ settings: QueueSettings) async throws {
     let json = String(decoding: try JSONEncoder().encode(settings), as: UTF8.self)
     try await rows("SELECT haul.set_queue($1, $2::jsonb)", [name, json])
   }
 
-  /// Deletes a queue and gives its name free. Its finished jobs stay.
-  /// - Throws: `JobQueueError.refused` while jobs of it wait or run.
+  /// Deletes a queue, so that its name can be used again. Its finished jobs stay.
+  /// - Throws: `JobQueueError.refused` while jobs of the queue wait or run.
   package func deleteQueue(_ name: String) async throws {
     try await rows("SELECT haul.delete_queue($1)", [name])
   }

@@ -2,7 +2,7 @@ import FoundationEssentials
 package import JobModel
 import Postgres
 
-/// Which jobs an operator means. Parts narrow each other; an empty selector is refused.
+/// A filter for jobs. A job must fit all parts that are not nil; commands refuse an empty selector.
 package struct JobSelector: Sendable, Encodable, Equatable {
   package var ids: [Int64]?
   package var batch: String?
@@ -11,10 +11,10 @@ package struct JobSelector: Sendable, Encodable, Equatable {
   package var state: JobState?
   package var error: ErrorClass?
 
-  /// Nothing selected yet.
+  /// Creates an empty selector.
   package init() {}
 
-  /// The condition for rows `j` of `haul.jobs`; it takes ``parameters`` as $1 to $6.
+  /// The SQL condition for rows `j` of `haul.jobs`. It takes ``parameters`` as $1 to $6.
   static let condition = """
     ($1::bigint[] IS NULL OR j.job = ANY ($1))
     AND ($2::text IS NULL OR j.batch = $2)
@@ -29,12 +29,12 @@ package struct JobSelector: Sendable, Encodable, Equatable {
   }
 }
 
-/// What operators call.
+/// The commands of operators.
 extension JobQueue {
-  /// Does `action` to every job of `selector`, in steps that each commit, and returns how many it changed.
+  /// Applies `action` to every job of `selector` in steps that each commit, and returns the number of jobs that it changed.
   ///
-  /// Running jobs are asked to stop and counted; their workers carry it out within a heartbeat. `onStep` gets the number
-  /// so far. On a whole batch, it ends early if another command withdraws or replaces it.
+  /// Running jobs are asked to stop and count as changed; their workers stop them within a heartbeat. `onStep` gets the
+  /// number of jobs so far. An action on a whole batch ends early if another command withdraws or replaces it.
   /// - Throws: `JobQueueError.noSuchName` for a batch, queue, host or id that does not exist.
   package func control(
     _ action: JobAction, _ selector: JobSelector, onStep: (Int) -> Void = { _ in }
@@ -52,7 +52,8 @@ extension JobQueue {
   }
 
   /// Queues failed and cancelled jobs again, in steps like `control`. Each job is queued once, even if it fails again
-  /// meanwhile. `ifExists` (`fail`, `skip`, `replace` or `rename`) becomes the jobs' collision policy; nil keeps theirs.
+  /// meanwhile. `ifExists` (`fail`, `skip`, `replace` or `rename`) becomes the collision policy of these jobs; if it is nil,
+  /// each job keeps its own.
   package func retry(
     _ selector: JobSelector, ifExists: String? = nil, onStep: (Int) -> Void = { _ in }
   ) async throws -> Int {
@@ -69,8 +70,8 @@ extension JobQueue {
     }
   }
 
-  /// Gives the jobs of `selector` that have not ended another priority, 0 (first) to 9, in steps that each commit, and
-  /// returns how many it changed. A running job uses it when it waits again.
+  /// Sets the priority, 0 (first) to 9, of the jobs of `selector` that have not ended. Works in steps that each commit, and
+  /// returns the number of jobs that it changed. A running job uses the new priority when it waits again.
   package func prioritize(
     _ selector: JobSelector, to priority: Int, onStep: (Int) -> Void = { _ in }
   ) async throws -> Int {
@@ -82,10 +83,10 @@ extension JobQueue {
     }
   }
 
-  /// The most jobs that ``affected(_:in:)`` counts.
+  /// The maximum number of jobs that ``affected(_:in:)`` counts.
   package static let mostAffected = 1_000_000
 
-  /// How many jobs of `selector` are in each of these states now; at most ``mostAffected`` are counted.
+  /// Returns the number of jobs of `selector` in each of these states. Counts at most ``mostAffected`` jobs.
   /// - Throws: `JobQueueError.noSuchName` for a batch, queue, host or id that does not exist.
   package func affected(
     _ selector: JobSelector, in states: [JobState]
@@ -105,7 +106,7 @@ extension JobQueue {
     }
   }
 
-  /// Calls a function that does a part of its work each time, until nothing is left; returns the sum.
+  /// Repeats a call that does one part of the work each time, until no work is left, and returns the sum of `changed`.
   private func steps(
     _ onStep: (Int) -> Void, _ call: () async throws -> Row
   ) async throws -> Int {
@@ -118,12 +119,12 @@ extension JobQueue {
     }
   }
 
-  /// Queues completed jobs again, and returns how many of these still were completed.
+  /// Queues completed jobs again, and returns the number of them that were still completed.
   package func redo(_ jobs: [Int64]) async throws -> Int {
     try await call("SELECT haul.redo($1::bigint[])", [jobs])
   }
 
-  /// Records a store's marker; returns the id of the instance. Repeating it is not an error.
+  /// Records the marker of a store directory, and returns the id of the store instance. Repeating the call is not an error.
   package func initStore(
     name: String, marker: String, machine: String, root: String
   ) async throws -> Int {
@@ -131,25 +132,26 @@ extension JobQueue {
       "SELECT haul.init_store($1, $2::uuid, $3, $4)", [name, marker, machine, root])
   }
 
-  /// What tells this database's part files from another's on the same store.
+  /// Returns the id that distinguishes part files of this database from those of other databases in the same store.
   package func poolID() async throws -> String { try await call("SELECT haul.pool_id()", []) }
 
-  /// Takes back the leases of workers whose processes the caller knows to be gone; returns how many.
+  /// Takes back the leases of workers whose processes have ended, as the caller knows, and returns the number of leases.
   package func rescue(workers: [Int64]) async throws -> Int {
     try await call("SELECT jsonb_array_length(haul.rescue_workers($1::bigint[]))", [workers])
   }
 
-  /// What an operator's rescue has found.
+  /// The result of an operator's rescue of a worker.
   package struct RescuedWorker: Sendable, Equatable {
-    /// How many jobs it took back.
+    /// The number of jobs that were taken back.
     package let jobs: Int
-    /// Whether the worker had stopped or died before.
+    /// Whether the worker had stopped or died before the rescue.
     package let hadEnded: Bool
-    /// How many jobs it keeps until another session lets go of their hosts; the leader then takes them back.
+    /// The number of jobs that the worker keeps until another session unlocks their hosts. The leader then takes them back.
     package let kept: Int
   }
 
-  /// Takes the jobs of a worker back at once, whatever the clocks say, and gives it no others; nil if there is no such worker.
+  /// Takes back the jobs of a worker at once, whatever the clocks say, and gives it no new ones. Returns nil if there is no
+  /// such worker.
   package func rescueWorker(_ worker: Int64) async throws -> RescuedWorker? {
     let row = try await rows("SELECT jobs, had_ended, kept FROM haul.rescue_worker($1)", [worker])[
       0]
@@ -158,7 +160,7 @@ extension JobQueue {
       jobs: jobs, hadEnded: try row.decode("had_ended"), kept: try row.decode("kept"))
   }
 
-  /// Asks a worker to drain; false if it is not running.
+  /// Asks a worker to drain. Returns false if the worker is not running.
   package func drainWorker(_ worker: Int64) async throws -> Bool {
     try await call("SELECT haul.drain_worker($1)", [worker])
   }

@@ -5,7 +5,7 @@ import Postgres
 /// A job as it was submitted.
 package struct ExportedJob: Sendable, Equatable {
   package let job: Int64
-  /// Whole, with whatever signs it: not for people.
+  /// The complete URL, including the values that sign it. Do not show it to people.
   package let url: String
   package let path: String
   package let priority: Int
@@ -13,8 +13,8 @@ package struct ExportedJob: Sendable, Equatable {
 }
 
 extension JobQueue {
-  /// Jobs of `selector` with an id above `after`, in the order of their ids, at most `limit`; an empty selector means
-  /// all. `left` leaves out completed ones.
+  /// Returns at most `limit` jobs of `selector` with an id above `after`, in the order of their ids. An empty selector means
+  /// all jobs. `left` leaves out completed jobs.
   /// - Throws: `JobQueueError.noSuchName` for a batch, queue, host or id that does not exist.
   package func export(
     _ selector: JobSelector, left: Bool, after: Int64, limit: Int

@@ -1,13 +1,13 @@
 import JobModel
 import Postgres
 
-/// A page of a list of jobs.
+/// A page of a job list.
 package struct JobPage: Sendable, Equatable {
-  /// The jobs found, the newest first.
+  /// The jobs that the search found, newest first.
   package var rows: [JobRow]
-  /// The other jobs that were asked for by their ids and that the search does not find, the newest first.
+  /// The jobs that were requested by id and that the search did not find, newest first.
   package var others: [JobRow]
-  /// The page after this one has jobs below this id; nil where there are no more.
+  /// The upper bound for the next page: its jobs have ids below this one. nil if there are no more jobs.
   package var older: Int64?
 
   package init(rows: [JobRow], others: [JobRow] = [], older: Int64? = nil) {
@@ -17,13 +17,13 @@ package struct JobPage: Sendable, Equatable {
   }
 }
 
-/// Lists that a screen reads every second. Their cost does not grow with the pool.
+/// Lists for a screen that refreshes every second. Their cost does not grow with the size of the pool.
 extension JobQueue {
-  /// One call looks at this many jobs at most, also where it finds few.
+  /// The maximum number of jobs that one call examines, even if it finds few.
   package static let mostLooked = 10_000
 
-  /// Jobs of `selector` with an id below `before` whose path or URL contains `text`, the newest first, at most `limit`. The rows
-  /// lack token, durable bytes, digest, options and media type. `others` are read in the same snapshot.
+  /// Returns at most `limit` jobs of `selector` with an id below `before` whose path or URL contains `text`, newest first. The
+  /// rows lack token, durable bytes, digest, options and media type. `others` are read in the same snapshot.
   /// - Throws: `JobQueueError.noSuchName` for a batch, queue or host that does not exist.
   package func find(
     _ selector: JobSelector, text: String = "", before: Int64 = .max, limit: Int,
@@ -50,8 +50,8 @@ extension JobQueue {
     return page
   }
 
-  /// At most `limit` jobs of `selector` whose path or URL contains `text`, ignoring case, the newest first. Reads all jobs of the
-  /// selector where it finds fewer.
+  /// Returns at most `limit` jobs of `selector` whose path or URL contains `text`, ignoring case, newest first. If there are
+  /// fewer than `limit`, it reads all jobs of the selector.
   /// - Throws: `JobQueueError.noSuchName` for a batch, queue, host or id that does not exist.
   package func jobs(
     _ selector: JobSelector, containing text: String, limit: Int
@@ -68,7 +68,8 @@ extension JobQueue {
     return try await jobs(ids)
   }
 
-  /// These jobs, as ``find(_:text:before:limit:looking:and:)`` gives them, in any order; those that are gone are missing.
+  /// Returns these jobs in any order, with the columns of ``find(_:text:before:limit:looking:and:)``. Jobs that no longer
+  /// exist are missing.
   package func listed(_ jobs: [Int64]) async throws -> [JobRow] {
     try await rows("SELECT \(Self.listed) FROM haul.jobs j WHERE j.job = ANY ($1)", [jobs])
       .map { try JobRow(listed: $0) }
@@ -82,7 +83,7 @@ extension JobQueue {
 }
 
 extension JobRow {
-  /// By position, since a screen reads hundreds every second.
+  /// Creates a row from columns by position, because a screen reads hundreds of rows every second.
   fileprivate init(listed row: Row) throws {
     self.init(
       job: try row.decode(0),

@@ -6,7 +6,7 @@ package struct OperationRow: Sendable, Decodable, Equatable {
   package let login: String
   package let action: String
   package let target: String
-  /// The number of jobs that it changed; nil for a command that is not about jobs.
+  /// The number of jobs that the command changed; nil for a command that is not about jobs.
   package let jobs: Int64?
   /// The ids of up to 100 jobs that it changed; empty for a whole batch.
   package let firstJobs: [Int64]

@@ -4,43 +4,43 @@ import Postgres
 package struct FinishedLine: Sendable, Equatable {
   /// The number of the submitted line.
   package let line: Int
-  /// Where it was published, below the store's root.
+  /// The path where the file was published, below the store's root.
   package let path: String
   /// The file's length in bytes when it was published.
   package let bytes: Int64
-  /// One that it must have and was not compared with when it came, as `alg=digest`.
+  /// A digest that the line requires and that was not verified at the download, as `alg=digest`; nil if there is none.
   package let digest: String?
 }
 
-/// What came of a submission that takes earlier jobs over.
+/// The result of a submission that takes over earlier jobs.
 package struct ResubmitReply: Sendable, Equatable {
-  /// Lines that were done already, and are no jobs now.
+  /// The lines whose files were finished already. They do not become jobs.
   package let finished: [FinishedLine]
-  /// Jobs that are new.
+  /// The number of new jobs.
   package let submitted: Int
-  /// Earlier jobs that are this submission's now, with what is durable of them.
+  /// The number of earlier jobs that this submission took over, with their durable bytes.
   package let takenOver: Int
-  /// How many of them had not ended and have the same URL as before.
+  /// The number of these earlier jobs that had not ended and keep their URL.
   package let unfinished: Int
 }
 
-/// What `haul.resubmit` gives.
+/// The reply of `haul.resubmit`.
 private struct ResubmitCounts: Sendable, Decodable {
   let takenOver: Int
   let unfinished: Int
-  /// The lines that are done or have taken a job over.
+  /// The number of lines that were finished already or have taken over a job.
   let lines: Int
 }
 
 extension JobQueue {
-  /// Submits all lines or none as jobs of this submission, whatever became of earlier jobs for the same paths: those
-  /// that wait, or have ended, are taken over. Durable on return.
+  /// Submits all lines or none as jobs of this submission. Takes over earlier jobs with the same paths if they wait or have
+  /// ended. Durable on return.
   ///
-  /// - Parameter isDone: whether the file of an earlier, completed job with the same URL is still what it was. Such
-  ///   lines are left out; with `replace` and `rename` only where their queue has not come to its end. The transaction waits
-  ///   for it.
-  /// - Throws: `JobQueueError.busy` where such a job is running now, `.noSuchName` for the queue; `SubmissionError.conflicts` for
-  ///   one path with two URLs, `.miscounted` where a line is lost. Nothing is changed then.
+  /// - Parameter isDone: returns whether the file of an earlier, completed job with the same URL is still unchanged. If so,
+  ///   the line is left out. With the policies `replace` and `rename`, only jobs of the same policy count, and only while
+  ///   jobs of their queue wait or run. The transaction waits for the answer.
+  /// - Throws: `JobQueueError.busy` if one of the earlier jobs is running now, `.noSuchName` for the queue;
+  ///   `SubmissionError.conflicts` for one path with two URLs, `.miscounted` if a line is lost. Then nothing is changed.
   package func resubmit(
     _ submission: Submission, _ lines: [SubmitLine],
     isDone: @escaping @Sendable (FinishedLine) async -> Bool
@@ -55,14 +55,14 @@ extension JobQueue {
     }
   }
 
-  /// Does the work of `resubmit` in a transaction that is open.
+  /// Does the work of `resubmit` in an open transaction.
   private func resubmitInOne(
     _ submission: Submission, _ lines: [SubmitLine],
     _ isDone: @Sendable (FinishedLine) async -> Bool
   ) async throws -> ResubmitReply {
     var submission = submission
     submission.onDuplicate = .replace
-    // Files of any size are compared in this transaction, whose database is this program's own.
+    // This transaction stays open while files of any size are compared. That is safe: only this program uses the database.
     try await connection.execute("SET LOCAL idle_in_transaction_session_timeout = '7d'")
     let key: String = try await call("SELECT haul.begin_submission($1, true)", [submission.queue])
     try await stage(lines, key)

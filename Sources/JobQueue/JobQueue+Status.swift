@@ -1,10 +1,10 @@
 package import JobModel
 
-/// What metrics and the status page read: all of it by views, none of it taking a lock that a claim waits for.
+/// Queries for the metrics and the status page. They only read views and take no lock that a claim waits for.
 ///
-/// Ages and spans are seconds, moments seconds since 1970, both by the database's clock.
+/// Ages and durations are in seconds, and times in seconds since 1970, both by the database's clock.
 extension JobQueue {
-  /// Numbers of the whole pool; cheap however many jobs there are.
+  /// Returns the totals of the whole pool. The cost does not depend on the number of jobs.
   package func totals() async throws -> PoolTotals {
     try await one(
       """
@@ -15,7 +15,7 @@ extension JobQueue {
       """)
   }
 
-  /// At most `limit` running jobs, those that began first.
+  /// Returns at most `limit` running jobs, in the order of their starts.
   package func runningJobs(limit: Int) async throws -> [RunningJob] {
     try await view(
       """
@@ -27,7 +27,7 @@ extension JobQueue {
       """, [limit])
   }
 
-  /// The minutes since then in which jobs ended, in their order.
+  /// Returns the minutes since `moment` in which jobs ended, in ascending order.
   package func minutes(since moment: Double) async throws -> [EndedInMinute] {
     try await view(
       """
@@ -37,7 +37,7 @@ extension JobQueue {
       """, [moment])
   }
 
-  /// How many workers are in each state.
+  /// Returns the number of workers in each state.
   package func workerCounts() async throws -> [WorkerCount] {
     try await view(
       """
@@ -48,7 +48,7 @@ extension JobQueue {
       """, [])
   }
 
-  /// Number of hosts for each reason why no more jobs start. Reads every host.
+  /// Returns the number of hosts for each reason why no more jobs start. Reads every host.
   package func hostCounts() async throws -> [HostCount] {
     try await view(
       """
@@ -57,12 +57,12 @@ extension JobQueue {
       """, [])
   }
 
-  /// Attempts that have ended, by how. Reads all of them.
+  /// Returns the number of ended attempts by result. Reads all attempts.
   package func attemptResults() async throws -> [AttemptResultCount] {
     try await view("SELECT to_json(v) FROM (SELECT a.* FROM haul.attempt_results a) v", [])
   }
 
-  /// Failed jobs by error class, the most frequent first. Reads all failed jobs.
+  /// Returns the failed jobs by error class, the most frequent class first. Reads all failed jobs.
   package func failureClasses() async throws -> [FailureClass] {
     try await view(
       """
@@ -84,12 +84,12 @@ package struct PoolTotals: Sendable, Decodable, Equatable {
   package var completed: Int64
   package var failed: Int64
   package var cancelled: Int64
-  /// Jobs that have not ended.
+  /// The number of jobs that have not ended.
   package var unfinished: Int64
-  /// Lengths of the files of completed jobs.
+  /// The total size of the files of completed jobs, in bytes.
   package var completedBytes: Int64
   package var running: Int64
-  /// Bytes a second.
+  /// The current rate in bytes per second.
   package var rate: Int64
   /// Seconds since the last maintenance round of any leader; nil if there was none since the server started.
   package var leaderRoundAge: Double?
@@ -108,26 +108,26 @@ package struct RunningJob: Sendable, Decodable, Equatable {
   package var attempt: Int
   package var bytes: Int64
   package var total: Int64?
-  /// Bytes a second.
+  /// The current rate in bytes per second.
   package var rate: Int64
   package var secondsLeft: Double?
   /// Seconds since the lease began.
   package var age: Double
-  /// `cancel` or `pause` while the worker has not done so yet.
+  /// The operator's command `cancel` or `pause` that the worker has not carried out yet.
   package var command: String?
 }
 
 /// A row of `haul.throughput`.
 package struct EndedInMinute: Sendable, Decodable, Equatable {
-  /// The minute's beginning, in seconds since 1970.
+  /// The start of the minute, in seconds since 1970.
   package var minute: Int64
   package var completed: Int64
   package var failed: Int64
   package var cancelled: Int64
-  /// Lengths of the files that were completed.
+  /// The total size of the files that were completed in this minute, in bytes.
   package var bytes: Int64
 
-  /// A minute made of its parts.
+  /// Creates a minute.
   package init(minute: Int64, completed: Int64, failed: Int64, cancelled: Int64, bytes: Int64) {
     self.minute = minute
     self.completed = completed
@@ -137,18 +137,18 @@ package struct EndedInMinute: Sendable, Decodable, Equatable {
   }
 }
 
-/// Rows of `haul.workers` that are in one state.
+/// The workers of `haul.workers` that are in one state.
 package struct WorkerCount: Sendable, Decodable, Equatable {
   package var state: WorkerState
   package var workers: Int64
-  /// Jobs they may hold at once, together.
+  /// The sum of the numbers of jobs that these workers may run at once.
   package var concurrency: Int64
-  /// Seconds since the oldest of their last heartbeats.
+  /// Seconds since the last heartbeat of the worker that has been silent longest.
   package var silence: Double
 }
 
 extension [WorkerCount] {
-  /// How many workers are in that state.
+  /// Returns the number of workers in this state.
   package func workers(_ state: WorkerState) -> Int64 {
     first { $0.state == state }?.workers ?? 0
   }
@@ -156,10 +156,10 @@ extension [WorkerCount] {
 
 /// Hosts of `haul.hosts` with the same reason why no more jobs start.
 package struct HostCount: Sendable, Decodable, Equatable {
-  /// nil: something may start.
+  /// The reason; nil if jobs may start.
   package var whyIdle: String?
   package var hosts: Int64
-  /// How many of these hosts have waiting jobs.
+  /// The number of these hosts that have waiting jobs.
   package var waiting: Int64
 }
 
@@ -167,9 +167,9 @@ package struct HostCount: Sendable, Decodable, Equatable {
 package struct AttemptResultCount: Sendable, Decodable, Equatable {
   package var result: AttemptResult
   package var attempts: Int64
-  /// Bytes received over the network.
+  /// The bytes that these attempts received over the network.
   package var fetched: Int64
-  /// The released or rescued attempts whose job another worker took over.
+  /// The number of released or rescued attempts whose job another worker took over.
   package var takenOver: Int64
 }
 
@@ -180,6 +180,6 @@ package struct FailureClass: Sendable, Decodable, Equatable {
   package var lastJob: Int64
   package var lastHost: String
   package var lastMessage: String?
-  /// Seconds since it failed.
+  /// Seconds since the last of these jobs failed.
   package var lastAge: Double
 }

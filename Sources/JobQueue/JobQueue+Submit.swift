@@ -1,27 +1,27 @@
 import Postgres
 
 extension JobQueue {
-  /// Lines that become jobs in one transaction. With more, other submissions with the same hosts or paths wait longer. With
-  /// fewer, the lanes of hosts with many lines are armed more often.
+  /// The maximum number of lines that become jobs in one transaction. With more, other submissions with the same hosts or
+  /// paths wait longer. With fewer, the lanes of hosts with many lines are armed more often.
   package static let submitLimit = 100_000
-  /// Between two looks at jobs that are to stop.
+  /// The time between two checks of running jobs that were asked to stop.
   private static let patience = Duration.milliseconds(500)
 
-  /// Submits lines as they come, in memory for a few pieces, however many they are. Durable on return. Lines that are
-  /// there already are skipped, so that a submission can be repeated.
+  /// Submits lines as they arrive, and keeps only a few pieces of them in memory. Durable on return. Lines that are jobs
+  /// already are skipped, so that a submission can be repeated.
   ///
-  /// Everything is read, staged and checked before the first job exists. Up to ``submitLimit`` lines are then submitted
-  /// all or none; of more, those of whole transactions stay where it breaks off.
+  /// All lines are read, staged and checked before the first job exists. Up to ``submitLimit`` lines are then submitted
+  /// all or none. With more lines, the jobs of complete transactions stay if the submission breaks off.
   ///
   /// - Parameters:
-  ///   - pieces: of some thousand lines each; an error that it throws ends the submission, and nothing is submitted.
-  ///   - isRefused: is asked once all pieces are there: whether nothing may be submitted of them. That is thrown as
-  ///     `conflicts` too, with those that there are besides, perhaps none.
-  ///   - renewal: how often the submission is renewed meanwhile, also while `pieces` let it wait. One that is silent for two
-  ///     minutes by the database's clock ends: this throws `JobQueueError.busy` then.
+  ///   - pieces: some thousand lines each. An error from this sequence ends the submission, and nothing is submitted.
+  ///   - isRefused: is called after the last piece. If it returns true, nothing is submitted and this throws `conflicts`
+  ///     with the conflicts that the check found, which may be none.
+  ///   - renewal: the interval between renewals of the submission, also while it waits for `pieces`. A submission without
+  ///     renewal for two minutes by the database's clock ends: this then throws `JobQueueError.busy`.
   ///   - observe: gets the progress.
-  /// - Throws: `SubmissionError`, also `miscounted` after jobs have been made; `JobQueueError.noSuchName` for the queue; what
-  ///   `pieces` throws.
+  /// - Throws: `SubmissionError`, also `miscounted` after jobs were created; `JobQueueError.noSuchName` for the queue; any
+  ///   error of `pieces`.
   package func submit<Pieces: AsyncSequence & Sendable>(
     _ submission: Submission, _ pieces: Pieces, isRefused: @Sendable () -> Bool = { false },
     renewal: Duration = .seconds(20), observe: @Sendable (SubmissionStep) -> Void = { _ in }
@@ -30,7 +30,7 @@ extension JobQueue {
     let renewals = Task {
       while true {
         try await Task.sleep(for: renewal)
-        // If it fails, so does the next step.
+        // If this fails, so does the next step.
         try await renew(key)
       }
     }
@@ -48,7 +48,7 @@ extension JobQueue {
       try await end(key)
       return reply
     } catch {
-      // If the connection is gone, the leader removes what is staged.
+      // If the connection is lost, the leader removes the staged lines.
       try? await end(key)
       throw error
     }
@@ -58,12 +58,12 @@ extension JobQueue {
     try await rows("SELECT haul.end_submission($1::uuid)", [key])
   }
 
-  /// Says that this submission's sender lives. The transaction then holds the submission.
+  /// Tells the database that the sender of this submission is alive. The transaction then holds the submission.
   func renew(_ key: String) async throws {
     try await rows("SELECT haul.renew_submission($1::uuid)", [key])
   }
 
-  /// Stages one piece while the next one is being made.
+  /// Stages each piece while the sequence makes the next one, and returns the number of staged lines.
   private func stage<Pieces: AsyncSequence & Sendable>(
     _ pieces: Pieces, _ key: String, _ observe: @Sendable (SubmissionStep) -> Void
   ) async throws -> Int where Pieces.Element == [SubmitLine] {
@@ -83,7 +83,7 @@ extension JobQueue {
     }
   }
 
-  /// Adds lines to a submission, in a transaction that is open.
+  /// Adds lines to a submission, in an open transaction.
   func stage(_ lines: [SubmitLine], _ key: String) async throws {
     try await renew(key)
     do {
@@ -105,7 +105,7 @@ extension JobQueue {
       [key, submission.queue, submission.onDuplicate.rawValue, submission.skipsConflicts, staged])
   }
 
-  /// Makes jobs of what is staged, and returns of how many lines, as the database has counted them.
+  /// Creates jobs from the staged lines, and returns the number of lines that the database counted.
   private func makeJobs(
     _ submission: Submission, _ key: String, _ lines: Int, _ reply: inout SubmitReply,
     _ observe: @Sendable (SubmissionStep) -> Void
@@ -127,7 +127,7 @@ extension JobQueue {
         done += chunk.lines
         observe(.submitted(done, of: lines))
         if !chunk.left { return done }
-        // Nothing but lines that have been put behind.
+        // Only lines that were moved behind the others are left.
         if room == 0, waiting > 0 {
           observe(.waiting(waiting))
           try await Task.sleep(for: Self.patience)
@@ -139,13 +139,13 @@ extension JobQueue {
     }
   }
 
-  /// Makes partitions for the next step, and for those of submissions that go on at the same time. They are committed
-  /// before the step, so that no submission waits for another's end.
+  /// Makes partitions for the next step, and for the steps of concurrent submissions. They are committed before the step, so
+  /// that no submission waits until another one ends.
   private func makeRoom() async throws {
     do {
       try await ensurePartitions(room: Int64(11 * Self.submitLimit))
     } catch let error as PostgresError where error.sqlState == .lockNotAvailable {
-      // Somebody else makes them, or holds a lock for long. The step itself looks whether there is room.
+      // Another session makes the partitions, or holds a lock for long. The step itself checks whether there is room.
     }
   }
 
@@ -165,7 +165,7 @@ extension JobQueue {
       try Self.parameters(of: submission, key) + [Self.submitLimit, submission.keepsEnded])
   }
 
-  /// Key, queue, batch, priority, options, delay.
+  /// Returns key, queue, batch, priority, options and delay, in this order.
   private static func parameters(
     of submission: Submission, _ key: String
   ) throws -> [(any PostgresEncodable)?] {
@@ -176,7 +176,7 @@ extension JobQueue {
   }
 }
 
-/// Submission lines in COPY's text format, a thousand a chunk.
+/// Submission lines in COPY's text format, in chunks of a thousand lines.
 private struct CopyChunks: AsyncSequence, Sendable {
   typealias Element = [UInt8]
   let key: String
@@ -205,7 +205,7 @@ private struct CopyChunks: AsyncSequence, Sendable {
       return chunk
     }
 
-    /// PostgreSQL manual, COPY, "Text Format": backslash, newline, return and tab are escaped, NULL is `\N`.
+    /// Appends a field. Escapes backslash, newline, return and tab; NULL is `\N`. (PostgreSQL manual, COPY, "Text Format")
     static func append(_ field: String?, to chunk: inout [UInt8]) {
       guard let field else {
         chunk.append(contentsOf: "\\N".utf8)

@@ -13,13 +13,13 @@ package enum PoolPart: Sendable, Hashable {
 
 /// The state of a pool at one moment.
 package struct PoolFigures: Sendable, Equatable {
-  /// Jobs under lease of the part looked at.
+  /// The number of jobs under lease in the selected part of the pool.
   package var running: Int
-  /// Bytes a second that workers receive for the part looked at.
+  /// The bytes per second that workers receive for the selected part of the pool.
   package var rate: Int64
-  /// Jobs of the whole pool that completed since the beginning of the minute that ``PoolContext`` names.
+  /// The number of jobs of the whole pool that completed since the start of the minute in ``PoolContext``.
   package var completed: Int64
-  /// Jobs of the whole pool that failed in the last hour, those too that were queued again since.
+  /// The number of failures in the whole pool in the last hour, including those of jobs that were queued again since.
   package var failed: Int64
   /// The database's time of day in UTC, `15:04:05`.
   package var time: String
@@ -35,10 +35,10 @@ package struct PoolFigures: Sendable, Equatable {
   }
 }
 
-/// Which database it is and where, what its watcher may do there, and from which minute on it counts what completes.
+/// The database, the rights of its user, and the minute from which completed jobs are counted.
 package struct PoolContext: Sendable, Decodable, Equatable {
   package var database: String
-  /// A moment as the database writes it.
+  /// The start of a minute, as the database writes times.
   package var minute: String
   package var may: DatabaseFacts.Rights
 
@@ -52,18 +52,18 @@ package struct PoolContext: Sendable, Decodable, Equatable {
 /// The process that does the pool's maintenance.
 package enum PoolLeader: String, Sendable {
   case coordinator, worker
-  /// A session of another name.
+  /// A session with another application name.
   case other
 }
 
-/// A row of `haul.running`, all of it.
+/// A row of `haul.running` with all columns that a display needs.
 package struct TransferRow: Sendable, Equatable {
   package var job: Int64
   package var path: String
   package var bytes: Int64
-  /// Complete length, where known.
+  /// The complete length in bytes; nil = unknown.
   package var total: Int64?
-  /// Bytes a second, lately.
+  /// The current rate in bytes per second.
   package var rate: Int64
   package var worker: Int64
   package var machine: String
@@ -71,13 +71,13 @@ package struct TransferRow: Sendable, Equatable {
   package var host: String
   package var batch: String?
   package var attempt: Int
-  /// Bytes that would survive a crash of the worker now.
+  /// The bytes that survive if the worker crashes now.
   package var durable: Int64?
-  /// Since the lease began.
+  /// Seconds since the lease began.
   package var seconds: Double
-  /// `cancel` or `pause`, when that was asked for and is not yet done.
+  /// The operator's command `cancel` or `pause` that the worker has not carried out yet.
   package var command: String?
-  /// How the lease ended, where it has since; rows of the view have none.
+  /// The job after its lease has ended; nil while it runs and in rows that come from the view.
   package var ended: JobRow?
 
   package init(
@@ -106,7 +106,7 @@ package struct TransferRow: Sendable, Equatable {
 /// The workers of a pool that have not ended.
 package struct PoolWorkers: Sendable, Equatable {
   package var count: Int
-  /// Those that are silent, or cannot write to a store.
+  /// The number of these workers that are silent or cannot write to a store.
   package var troubled: Int
 
   package init(count: Int, troubled: Int) {
@@ -120,11 +120,11 @@ package struct PoolWorkers: Sendable, Equatable {
   }
 }
 
-/// Jobs that wait: not running and not ended.
+/// Counts of waiting jobs. Running and ended jobs are not counted.
 package struct PoolWaiting: Sendable, Equatable {
-  /// Jobs that may start without an operator. If a batch is not paused as a whole, all its waiting jobs count.
+  /// The number of jobs that start without an operator. All waiting jobs of a batch count, unless the whole batch is paused.
   package var jobs: Int64 = 0
-  /// Jobs that start only after an operator's command.
+  /// The number of jobs that start only after an operator's command.
   package var paused: Int64 = 0
 
   package init(jobs: Int64 = 0, paused: Int64 = 0) {
@@ -133,9 +133,10 @@ package struct PoolWaiting: Sendable, Equatable {
   }
 }
 
-/// Reads for a display that refreshes every second. Except for ``waiting(in:)``, their cost grows with the running jobs only.
+/// Queries for a display that refreshes every second. Their cost grows with the running jobs only, except for
+/// ``waiting(in:)``.
 extension JobQueue {
-  /// The database, this user's rights, and the minute it is now.
+  /// Returns the database's name, the rights of this user, and the current minute.
   package func poolSince() async throws -> PoolContext {
     try await callJSON(
       """
@@ -143,7 +144,7 @@ extension JobQueue {
       """, [connection.database])
   }
 
-  /// How the pool does; `running` and `rate` are those of `part`.
+  /// Returns the state of the pool. `running` and `rate` are about `part`, and all other values about the whole pool.
   package func poolFigures(of part: PoolPart, since: PoolContext) async throws -> PoolFigures {
     let row = try await rows(
       """
@@ -164,7 +165,7 @@ extension JobQueue {
       failed: try row.decode(3), time: try row.decode(4))
   }
 
-  /// How often jobs failed in the last hour, those too that were queued again since.
+  /// Returns the number of failures in the last hour, including those of jobs that were queued again since.
   package func failedLately() async throws -> Int64 {
     try await call(
       """
@@ -172,7 +173,7 @@ extension JobQueue {
       """, [])
   }
 
-  /// The session that holds the leader's lock (session_lock(0) in 20_register.sql); nil if none does.
+  /// Returns the kind of session that holds the leader's lock (session_lock(0) in 20_register.sql); nil if none holds it.
   package func poolLeader() async throws -> PoolLeader? {
     let names = try await rows(
       """
@@ -191,12 +192,12 @@ extension JobQueue {
     }
   }
 
-  /// Waiting jobs of `part`. Counts the rows of a queue; a batch has maintained totals.
+  /// Returns the number of waiting jobs of `part`. Counts the rows of a queue; a batch has maintained totals.
   package func waiting(in part: PoolPart) async throws -> PoolWaiting {
     if let batch = part.batch {
       guard let row = try await batches([batch], limit: 1).first else { return PoolWaiting() }
       let waiting = row.unfinished - row.running
-      // Of many paused ones no more are looked at than tell, where nothing runs, that all are.
+      // The view counts paused jobs only up to a limit. If nothing runs, reaching the limit means that all are paused.
       let isPaused =
         row.held == waiting || row.running == 0 && row.held == BatchRow.mostHeld
       return isPaused ? PoolWaiting(paused: waiting) : PoolWaiting(jobs: waiting)
@@ -209,7 +210,7 @@ extension JobQueue {
     return PoolWaiting(jobs: try row.decode(0), paused: try row.decode(1))
   }
 
-  /// Running jobs of `part`, longest-running first, at most `limit`.
+  /// Returns at most `limit` running jobs of `part`, the longest-running first.
   package func transfers(of part: PoolPart, limit: Int) async throws -> [TransferRow] {
     let rows = try await rows(
       """

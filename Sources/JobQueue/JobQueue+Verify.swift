@@ -1,13 +1,13 @@
 import JobModel
 import Postgres
 
-/// Which finished files are compared.
+/// The selection of finished files to compare.
 package struct FileSelection: Sendable {
-  /// A part of all files, chosen by a random number.
+  /// A random part of the files.
   package struct Sample: Sendable {
-    /// From 0 to 1.
+    /// The fraction of all files, from 0 to 1.
     package var fraction: Double
-    /// Files that one seed chooses are chosen by it again.
+    /// The seed of the random choice. The same seed always chooses the same files.
     package var seed: Int64
 
     package init(fraction: Double, seed: Int64) {
@@ -16,19 +16,19 @@ package struct FileSelection: Sendable {
     }
   }
 
-  /// The jobs whose files are meant; those that have not completed have none.
+  /// The jobs whose files are compared. Only completed jobs have files.
   package var jobs: JobSelector
-  /// Only files that were finished at this time or later, in seconds since 1970 by the database's clock.
+  /// Only files that were finished at this time or later, in seconds since 1970 by the database's clock; nil = all.
   package var since: Double?
   package var sample: Sample?
 
-  /// The files of all completed jobs of `jobs`.
+  /// Selects the files of all completed jobs of `jobs`.
   package init(_ jobs: JobSelector) {
     self.jobs = jobs
     self.jobs.state = .completed
   }
 
-  /// The condition for rows `j` of `haul.jobs`; it takes ``parameters`` as $1 to $9.
+  /// The SQL condition for rows `j` of `haul.jobs`. It takes ``parameters`` as $1 to $9.
   static let condition = """
     \(JobSelector.condition) AND ($7::float8 IS NULL OR j.finished_at >= to_timestamp($7))
     AND ($8::float8 IS NULL OR (hashint8extended(j.job, $9::bigint) & 1073741823) < $8 * 1073741824)
@@ -49,15 +49,15 @@ package struct FinishedFile: Sendable, Decodable {
   package let digest: String?
 }
 
-/// Counts of the newest jobs that have ended, by what is known of their files.
+/// Counts of the newest ended jobs, by whether digests of their files are known.
 package struct DigestCounts: Sendable, Equatable {
-  /// The most jobs that are counted.
+  /// The maximum number of jobs that are counted.
   package static let limit = 1_000_000
 
   package var ended: Int
-  /// The completed ones among these.
+  /// The number of these jobs that completed.
   package var completed: Int
-  /// The completed ones without a digest.
+  /// The number of completed jobs whose file has no known digest.
   package var withoutDigest: Int
 
   package init(ended: Int, completed: Int, withoutDigest: Int) {
@@ -67,9 +67,9 @@ package struct DigestCounts: Sendable, Equatable {
   }
 }
 
-/// What `haul verify` asks and records.
+/// The queries of `haul verify`.
 extension JobQueue {
-  /// Files of `selection` whose jobs have an id below `before`, the newest first, at most `limit`.
+  /// Returns at most `limit` files of `selection` whose jobs have an id below `before`, newest first.
   /// - Throws: `JobQueueError.noSuchName` for a batch, queue, host or id that does not exist.
   package func finishedFiles(
     _ selection: FileSelection, before: Int64 = .max, limit: Int
@@ -84,7 +84,7 @@ extension JobQueue {
       """, selection.parameters + [before, limit])
   }
 
-  /// How many files of `selection` are in `stores`, and how many bytes those with a digest have.
+  /// Returns the number of files of `selection` in `stores`, and the total size in bytes of those with a digest.
   package func fileTotals(
     _ selection: FileSelection, in stores: [String]
   ) async throws -> (files: Int, bytes: Int64) {
@@ -96,8 +96,8 @@ extension JobQueue {
     return (try row.decode(0, as: Int.self), try row.decode(1, as: Int64.self))
   }
 
-  /// Records that the files in these instances of stores have just been compared. Durable on return. A server that only
-  /// reads, such as a standby, records nothing; that is not an error.
+  /// Records that the files in these store instances have just been compared. Durable on return. A read-only server, such as
+  /// a standby, records nothing; that is not an error.
   package func recordVerification(of instances: [Int]) async throws {
     try await rows(
       """
@@ -105,7 +105,7 @@ extension JobQueue {
       """, [instances.map(Int64.init)])
   }
 
-  /// What is known of the digests of finished files.
+  /// Returns how many finished files have a known digest.
   package func digestCounts() async throws -> DigestCounts {
     let row = try await rows(
       "SELECT ended, completed, without_digest FROM haul.recorded_digests()", [])[0]

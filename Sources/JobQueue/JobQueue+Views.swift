@@ -2,9 +2,9 @@ import FoundationEssentials
 import JobModel
 import Postgres
 
-/// Reads of the views. None of them takes a lock that a claim waits for.
+/// Queries of the views. None of them takes a lock that a claim waits for.
 extension JobQueue {
-  /// Jobs of `selector` with an id below `before`, the newest first, at most `limit`; an empty selector means all.
+  /// Returns at most `limit` jobs of `selector` with an id below `before`, newest first. An empty selector means all jobs.
   /// - Throws: `JobQueueError.noSuchName` for a batch, queue, host or id that does not exist.
   package func jobs(
     _ selector: JobSelector, before: Int64 = .max, limit: Int
@@ -22,9 +22,9 @@ extension JobQueue {
       selector.parameters + [before, limit])
   }
 
-  /// At most `limit` jobs of `selector`, first those that run, then those that wait as they start, then those that have ended, the
-  /// newest first; an empty selector means all. Its parts are read one after another, so a job that ends meanwhile may stand
-  /// among those that wait.
+  /// Returns at most `limit` jobs of `selector`: running jobs first, then waiting jobs in the order of their starts, then
+  /// ended jobs, newest first. An empty selector means all jobs. These groups are read one after another, so a job that ends
+  /// meanwhile may be listed among the waiting ones.
   /// - Throws: `JobQueueError.noSuchName` for a batch, queue, host or id that does not exist.
   package func firstJobs(_ selector: JobSelector, limit: Int) async throws -> [JobRow] {
     if selector != JobSelector() { try await requireNames(selector) }
@@ -33,7 +33,7 @@ extension JobQueue {
     return try await jobs(ids)
   }
 
-  /// These jobs in this order, without those that are gone.
+  /// Returns these jobs in this order, without those that no longer exist.
   func jobs(_ ids: [Int64]) async throws -> [JobRow] {
     var rows: [JobRow] = []
     for start in stride(from: 0, to: ids.count, by: Self.rowsAtOnce) {
@@ -47,10 +47,10 @@ extension JobQueue {
     return rows
   }
 
-  /// Up to this number of jobs are looked up by their ids, one by one; for more the planner would read all jobs.
+  /// The maximum number of jobs that one query looks up by id. For more ids, the planner would read all jobs.
   private static let rowsAtOnce = 10_000
 
-  /// The attempts of a job in their order, that which goes on the last.
+  /// Returns the attempts of a job in ascending order. A running attempt is the last one.
   package func attempts(of job: Int64) async throws -> [AttemptRow] {
     try await view(
       """
@@ -67,8 +67,8 @@ extension JobQueue {
       """, [job])
   }
 
-  /// At most `limit` workers (nil: all) in the order of their registration: all workers ever, only live ones, or those of
-  /// `ids` in any state.
+  /// Returns at most `limit` workers (nil: no limit) in the order of their registration: every one ever registered, only live
+  /// ones, or those of `ids` in any state.
   /// - Throws: `JobQueueError.noSuchName` for an id that does not exist.
   package func workers(
     _ ids: [Int64] = [], includingGone: Bool, limit: Int? = nil
@@ -85,7 +85,7 @@ extension JobQueue {
     return rows
   }
 
-  /// One worker; nil where it never registered.
+  /// Returns one worker; nil if it never registered.
   package func worker(_ id: Int64) async throws -> WorkerRow? {
     let rows: [WorkerRow] = try await view(
       """
@@ -96,7 +96,7 @@ extension JobQueue {
     return rows.first
   }
 
-  /// The workers that hold leases, by id, with their process ids.
+  /// Returns the process ids of the workers that hold leases, by worker id.
   package func leaseHolders() async throws -> [Int64: Int] {
     let rows = try await rows(
       """
@@ -108,7 +108,7 @@ extension JobQueue {
     return Dictionary(uniqueKeysWithValues: pairs)
   }
 
-  /// How many jobs that have not ended have a part in a store instance, by its id. Needs the rights of the owner.
+  /// Returns the number of unfinished jobs with a part file in each store instance, by its id. Needs the rights of the owner.
   package func interruptedJobs() async throws -> [Int: Int] {
     let rows = try await rows(
       """
@@ -119,7 +119,7 @@ extension JobQueue {
     return Dictionary(uniqueKeysWithValues: pairs)
   }
 
-  /// Queues by name: all, or those of `names`.
+  /// Returns queues ordered by name: all, or those of `names`.
   /// - Throws: `JobQueueError.noSuchName` for a name that does not exist.
   package func queues(_ names: [String] = [], limit: Int? = nil) async throws -> [QueueRow] {
     let rows: [QueueRow] = try await view(
@@ -131,7 +131,7 @@ extension JobQueue {
     return rows
   }
 
-  /// Instances of stores, by name and id: all, or those of the stores `names`.
+  /// Returns store instances ordered by store name and id: all, or those of the stores `names`.
   /// - Throws: `JobQueueError.noSuchName` for a name that does not exist.
   package func stores(_ names: [String] = [], limit: Int? = nil) async throws -> [StoreRow] {
     let rows: [StoreRow] = try await view(
@@ -144,12 +144,12 @@ extension JobQueue {
     return rows
   }
 
-  /// Whether jobs of any queue end up in that store.
+  /// Returns whether any queue puts its files into this store.
   package func hasQueue(ofStore store: String) async throws -> Bool {
     try await call("SELECT EXISTS (SELECT FROM haul.queues q WHERE q.store = $1)", [store])
   }
 
-  /// Policies of hosts by pattern: all, or those of `patterns`.
+  /// Returns host policies ordered by pattern: all, or those of `patterns`.
   /// - Throws: `JobQueueError.noSuchName` for a pattern that has none.
   package func policies(_ patterns: [String] = [], limit: Int? = nil) async throws -> [PolicyRow] {
     let rows: [PolicyRow] = try await view(
@@ -162,8 +162,8 @@ extension JobQueue {
     return rows
   }
 
-  /// Whether any job is on a host that `pattern` fits, a name, `*.suffix` or `*`. Reads all jobs where none of them ever
-  /// waited or started.
+  /// Returns whether a job exists on a host that fits `pattern`: a name, `*.suffix` or `*`. Reads all jobs if none of them
+  /// ever waited or started.
   package func hasJobs(onHost pattern: String) async throws -> Bool {
     try await call(
       """
@@ -175,8 +175,8 @@ extension JobQueue {
       """, [pattern])
   }
 
-  /// At most `limit` hosts, filtered by `names` and by the reason `idle` if given. Hosts with the most running jobs come first,
-  /// then hosts with waiting jobs, then by name.
+  /// Returns at most `limit` hosts, filtered by `names` and by the reason `idle` if given. Hosts with the most running jobs
+  /// come first, then hosts with waiting jobs, then by name.
   /// - Throws: `JobQueueError.noSuchName` for a name that does not exist.
   package func hosts(
     _ names: [String] = [], idle: String? = nil, limit: Int
@@ -192,18 +192,18 @@ extension JobQueue {
     return rows
   }
 
-  /// How many batches there are that have jobs of their own, or have none.
+  /// Returns the number of batches that have jobs of their own, or of those that have none.
   package func batchCount(withJobs: Bool) async throws -> Int64 {
     try await call("SELECT count(*) FROM haul.batches b WHERE (b.jobs > 0) = $1", [withJobs])
   }
 
-  /// How many transfers a host may see at once that has no policy of its own: the policy of `*`, or 4.
+  /// Returns the maximum number of concurrent transfers to a host without its own policy: the policy of `*`, or 4.
   package func usualHostCap() async throws -> Int {
     try await call(
       "SELECT coalesce((SELECT p.cap FROM haul.policies p WHERE p.pattern = '*'), 4)::bigint", [])
   }
 
-  /// Who serves the queue now; nil where there is no such queue.
+  /// Returns which workers serve the queue now; nil if there is no such queue.
   package func service(of queue: String) async throws -> QueueService? {
     let rows: [QueueService] = try await view(
       """
@@ -218,8 +218,8 @@ extension JobQueue {
     return rows.first
   }
 
-  /// At most `limit` batches, the newest first, and before them those that have not ended where `unfinishedFirst`; or those of
-  /// `names`. One without jobs, since all its lines met those of other batches, is among them only by its name or with
+  /// Returns at most `limit` batches, newest first, or those of `names`. With `unfinishedFirst`, batches that have not ended
+  /// come first. A batch has no jobs if all its lines are jobs of other batches; it is listed only by name or with
   /// `includingEmpty`.
   /// - Throws: `JobQueueError.noSuchName` for a name that does not exist.
   package func batches(
@@ -236,8 +236,8 @@ extension JobQueue {
     return rows
   }
 
-  /// At most `limit` groups of jobs that failed alike, the latest hours first, of `selector`'s batch, class and host where these
-  /// are given; reads all failed jobs, or all of the batch.
+  /// Returns at most `limit` groups of jobs that failed alike, the latest hours first. Filters by the batch, class and host of
+  /// `selector` if given. Reads all failed jobs, or all jobs of the batch.
   package func failures(of selector: JobSelector = JobSelector(), limit: Int) async throws
     -> [FailureRow]
   {
@@ -256,7 +256,7 @@ extension JobQueue {
       """, [selector.batch, selector.error?.rawValue, selector.host, limit])
   }
 
-  /// Throws `JobQueueError.noSuchName` for a batch, queue, host or id of `selector` that does not exist, with names near it.
+  /// Throws `JobQueueError.noSuchName` for a batch, queue, host or id of `selector` that does not exist, with similar names.
   package func requireNames(_ selector: JobSelector) async throws {
     do {
       try await rows("SELECT haul.check_selector($1::jsonb)", [try Self.json(selector)])
@@ -269,7 +269,7 @@ extension JobQueue {
     }
   }
 
-  /// Does it. Where it throws that there is no `kind` of that name, it throws that with the names near it.
+  /// Runs `body`. If it throws that no `kind` of this name exists, adds similar names to the error.
   func naming<Result>(
     _ kind: String, _ name: String, _ body: () async throws -> Result
   ) async throws -> Result {
@@ -288,8 +288,8 @@ extension JobQueue {
       message, hint: hint, others: names.isEmpty ? nil : .init(given: name, names: names))
   }
 
-  /// Throws `JobQueueError.noSuchName` for the first of `names` that does not exist. One that is `listed` does, and so may any
-  /// where the list ends at its limit; others may be left out for another reason. `kind` is one of ``names(_:startingWith:)``.
+  /// Throws `JobQueueError.noSuchName` for the first of `names` that does not exist. Names in `listed` exist. If the list ends
+  /// at its limit, the others are not checked. `kind` is one of those in ``names(_:startingWith:)``.
   private func require(
     _ kind: String, _ names: [String], among listed: [String], _ limit: Int?
   ) async throws {
@@ -307,8 +307,8 @@ extension JobQueue {
     }
   }
 
-  /// Others that may be meant by `name`: those that go on after it, as a host with a port does, and those that begin with its
-  /// first letter.
+  /// Returns other names that `name` may stand for: longer names that start with it, such as a host with a port, and names
+  /// with the same first letter.
   package func names(_ kind: String, near name: String) async throws -> [String] {
     let names =
       try await names(kind, startingWith: name)
@@ -316,12 +316,13 @@ extension JobQueue {
     return names.filter { $0 != name }
   }
 
-  /// At most a hundred names of that kind (`queue`, `store`, `batch`, `host`, `listed host`, `policy`, `worker`) that begin so.
+  /// Returns at most 100 names of this kind (`queue`, `store`, `batch`, `host`, `listed host`, `policy`, `worker`) with this
+  /// prefix.
   package func names(_ kind: String, startingWith prefix: String) async throws -> [String] {
     try await rows("SELECT haul.names($1, $2)", [kind, prefix]).map { try $0.decode(0) }
   }
 
-  /// How far away a moment, in seconds since 1970, is by the database's clock; negative when it is past.
+  /// Returns the time from now to `moment`, in seconds since 1970, by the database's clock. Negative if `moment` is past.
   package func time(until moment: Double) async throws -> Duration {
     let seconds: Double = try await call(
       "SELECT extract(epoch FROM to_timestamp($1) - clock_timestamp())", [moment])

@@ -2,16 +2,16 @@ import FoundationEssentials
 package import Postgres
 import Schema
 
-/// The queue's SQL functions as typed calls, one method a function.
+/// The SQL functions of the queue as typed calls, one method per function.
 ///
-/// A value over one connection. A call that loses a deadlock or a serialization race is repeated here; a call whose connection is lost
-/// throws, and whether it took effect is then unknown: `work` may be repeated with its number.
+/// A value uses one connection. It repeats a call that fails because of a deadlock or a serialization conflict. A call whose
+/// connection is lost throws; whether the call took effect is then unknown. `work` may be repeated with the same number.
 package struct JobQueue: Sendable {
   let connection: Connection
-  /// Called before every repetition after 40P01 or 40001.
+  /// Is called before every repetition after SQLSTATE 40P01 or 40001.
   let onRetry: @Sendable (SQLState) -> Void
 
-  /// Calls over `connection`.
+  /// Creates a queue that makes its calls over `connection`.
   package init(
     _ connection: Connection, onRetry: @escaping @Sendable (SQLState) -> Void = { _ in }
   ) {
@@ -19,23 +19,23 @@ package struct JobQueue: Sendable {
     self.onRetry = onRetry
   }
 
-  /// See `Connection.database`.
+  /// The name of the database, as in `Connection.database`.
   package var database: String { connection.database }
 
-  /// Has `body` read as of one moment, so that its figures fit each other. It can change nothing.
+  /// Runs `body` with a read-only view of one moment, so that its figures are consistent.
   package func snapshot<T: Sendable>(
     _ body: @Sendable (JobQueue) async throws -> T
   ) async throws -> T {
     try await connection.snapshot { try await body(JobQueue($0)) }
   }
 
-  /// The schema version that this program carries and needs.
+  /// The schema version that this program contains and needs.
   package static var schemaVersion: Int { Schema.version }
 
   /// This program's version.
   package static var programVersion: String { Schema.program }
 
-  /// Checks that database and program fit. A newer database may serve older programs.
+  /// Checks that the database and this program fit. A newer database may serve older programs.
   /// - Throws: `JobQueueError.schemaTooNew`, `.schemaTooOld` or `.schemaMissing`.
   package func requireSchema() async throws {
     let present = try await servedVersion()
@@ -51,26 +51,26 @@ package struct JobQueue: Sendable {
     }
   }
 
-  /// The newest migration applied, by the function that every role may call; nil where it is missing.
+  /// Returns the version of the newest applied migration, from a function that every role may call; nil if there is no schema.
   package func servedVersion() async throws -> Int? {
     let isThere: Bool = try await call(
       "SELECT to_regprocedure('haul.schema_version()') IS NOT NULL", [])
     return isThere ? try await call("SELECT haul.schema_version()", []) : nil
   }
 
-  /// Whether a database with a newer schema serves this program too.
+  /// Returns whether a database with a newer schema also serves this program.
   package func servesThisProgram() async throws -> Bool {
     try await call("SELECT haul.oldest_served_version() <= $1::integer", [Schema.version])
   }
 
-  /// A row of one value.
+  /// Runs a statement, and returns the first value of its first row.
   func call<T: PostgresDecodable>(
     _ sql: String, _ parameters: [(any PostgresEncodable)?], as type: T.Type = T.self
   ) async throws -> T {
     try await rows(sql, parameters)[0].decode(0)
   }
 
-  /// Runs one statement. Repeats it after a deadlock, and throws the queue's own errors as such.
+  /// Runs one statement. Repeats it after a deadlock, and throws the queue's own errors as `JobQueueError`.
   @discardableResult
   func rows(_ sql: String, _ parameters: [(any PostgresEncodable)?]) async throws -> Rows {
     var attempt: Int64 = 0
@@ -80,7 +80,7 @@ package struct JobQueue: Sendable {
         return try await connection.query(sql, parameters)
       } catch let error as PostgresError {
         if let refused = JobQueueError(error) { throw refused }
-        // Of a transaction nothing is left to repeat the statement in: it is repeated as a whole.
+        // In a failed transaction the statement cannot be repeated alone: the caller repeats the whole transaction.
         guard error.isRetryable, !connection.isTransaction, attempt < 20,
           let state = error.sqlState
         else { throw error }

@@ -1,46 +1,46 @@
 import JobModel
 import Postgres
 
-/// What the queue's functions refuse. Trouble with the database itself stays a `PostgresError`.
+/// An error of the queue's functions. Errors of the database itself stay `PostgresError`.
 ///
-/// A stale token is not an error: such a write changes nothing and the reply says so.
+/// A stale token is not an error: the write changes nothing, and the reply says so.
 package enum JobQueueError: Error, Sendable, Equatable {
-  /// The database has migrations this program does not know.
+  /// The database has migrations that this program does not know.
   case schemaTooNew(database: Int, program: Int)
-  /// The database has functions and views of a newer program; nothing was changed.
+  /// The database has functions and views of a newer program. Nothing was changed.
   case functionsTooNew
-  /// Another pool of the server has the roles that a new pool would use; nothing was changed.
+  /// Another pool on the server has the roles that a new pool would use. Nothing was changed.
   case rolesTaken(prefix: String, by: String)
-  /// The pool has roles that begin otherwise; nothing was changed.
+  /// The roles of the pool have another prefix: this one. Nothing was changed.
   case otherPrefix(String)
-  /// The database is older than the first migration that this program has.
+  /// The schema version is older than the first migration of this program.
   case schemaTooOld(database: Int, first: Int)
-  /// The database has no Haul schema, or an older one than this program needs.
+  /// The database has no Haul schema, or an older version than this program needs.
   case schemaMissing(database: Int?, program: Int)
-  /// The database cannot hold every text, since its encoding is not UTF8.
+  /// The database cannot store every text because its encoding is not UTF8.
   case wrongEncoding(database: String, String)
-  /// The schema `haul` is not Haul's: it belongs to another role than `admin`.
+  /// The schema `haul` is not Haul's: its owner is not the role `admin`.
   case foreignSchema(owner: String, admin: String)
   /// The database no longer serves workers of this version.
   case versionNotServed(String)
-  /// The worker's id is unknown or its secret is not its own.
+  /// The worker's id is unknown, or the secret is wrong.
   case unknownWorker(String)
-  /// A queue, store, batch, host or job of that name does not exist; `others` where one of them may have been meant.
+  /// No queue, store, batch, host or job has this name. `others` are similar names that exist.
   case noSuchName(String, hint: String?, others: OtherNames? = nil)
-  /// The input contradicts itself or existing jobs. No change was made.
+  /// The input contradicts itself or existing jobs. Nothing was changed.
   case refused(String, hint: String?)
-  /// A line's path is that of a job, for another URL or where no duplicate may be; nothing was changed.
+  /// A job has the path of a line, but downloads another URL, or no duplicates are allowed. Nothing was changed.
   case pathTaken(String, hint: String?)
-  /// Another session or worker has it now. No change was made.
+  /// Another session or worker uses the object now. Nothing was changed.
   case busy(String, hint: String?)
 
-  /// A name that does not exist, and some of its kind that do.
+  /// A name that does not exist, and similar names of the same kind that do.
   package struct OtherNames: Sendable, Equatable {
     package let given: String
     package let names: [String]
   }
 
-  /// The queue's reading of a server error, or nil where it is none of the queue's own.
+  /// Creates the queue's error for a server error; nil if the server error is not one of the queue's own.
   init?(_ error: PostgresError) {
     guard case .server(let server) = error else { return nil }
     switch server.state.rawValue {

@@ -2,100 +2,99 @@ package import JobModel
 
 /// The file that a job downloaded earlier and now asks its source for again. The file stays until a new one replaces it.
 package struct EarlierFile: Sendable, Decodable, Equatable {
-  /// Where it was published, below the store's root.
+  /// The path where the file was published, below the store's root.
   package let path: String
   /// The file's length in bytes when it was published.
   package let bytes: Int64?
-  /// Where one was checked or recorded.
+  /// The digest of the file, if one was verified or recorded.
   package let digest: String?
-  /// The transfer's own record of what the source said of it; nil where there is none.
+  /// The transfer's own record of what the source said about the file; nil if there is none.
   package let source: [String: String]?
 }
 
-/// A worker's time-limited right to a job, with all it needs to carry it out.
+/// A worker's time-limited right to a job, with all data that the worker needs to run it.
 package struct Lease: Sendable, Decodable, Equatable {
   package let job: Int64
-  /// Fencing token: larger than that of any earlier lease; each later write carries it.
+  /// The fencing token. It is greater than the token of any earlier lease, and every later write carries it.
   package let token: Int64
   package let queue: String
   package let batch: String?
-  /// Name of the store where the file ends up.
+  /// The name of the store that gets the file.
   package let store: String
-  /// The worker's own instance of that store.
+  /// The store instance that this worker mounts.
   package let instance: Int
   package let url: String
-  /// The origin the job counts against: `name` or `name:port`.
+  /// The host whose limits the job counts against: `name` or `name:port`.
   package let host: String
-  /// Final place below the store's root.
+  /// The path of the finished file, below the store's root.
   package let path: String
   package let options: JobOptions
-  /// 1 for the job's first lease.
+  /// The number of the lease: 1 for the job's first lease.
   package let attempt: Int
-  /// The transfer's own record of durable progress, as JSON, if an earlier lease left one.
+  /// The transfer's own record of durable progress as JSON, if an earlier lease left one.
   package let resume: String?
-  /// The store instance that record's part file is in.
+  /// The store instance that holds the part file of this record.
   package let resumeInstance: Int?
-  /// The token under which that record was written.
+  /// The token of the lease that wrote this record.
   package let resumeToken: Int64?
-  /// The final name an earlier lease was about to give the part file.
+  /// The final name that an earlier lease was about to give the part file.
   package let intent: String?
-  /// True while the host is known to answer range requests for files of this directory wrongly.
+  /// True while the host is known to answer range requests wrongly for files of this directory.
   package let rangeUnsafe: Bool?
-  /// The file of a job that had completed and is asked for again.
+  /// The finished file of a completed job that asks its source again.
   package let earlier: EarlierFile?
-  /// Where the host has not answered lately: how often in a row it has failed; negative where it has not answered yet, or kept
-  /// silent once.
+  /// The number of consecutive failures of the host; nil if it has answered lately. Negative if it has not answered yet, or
+  /// was silent only once.
   package let hostFailures: Int?
-  /// How often the source has changed in earlier attempts.
+  /// The number of times that the source changed during earlier attempts.
   package let changes: Int?
-  /// True where an earlier attempt may have ended without its worker's word, which may have published the file.
+  /// True if an earlier attempt may have ended without a report from its worker. That attempt may have published the file.
   package let rescued: Bool?
 }
 
-/// How a lease ends, as its worker sees it; what that means for the job is decided in the database.
+/// The end of a lease as its worker sees it. The database decides what the end means for the job.
 package struct LeaseEnding: Sendable, Encodable, Equatable {
-  /// `released`: given up gracefully, on drain, cancel, pause or because the job cannot continue here.
+  /// The result of the lease. `released`: the worker gave the job up gracefully because of a drain, cancel or pause, or
+  /// because the job cannot continue on this worker.
   package enum Result: String, Sendable, Encodable { case completed, failed, released }
 
   package var job: Int64
   package var token: Int64
   package var result: Result
-  /// Error class of a failure.
+  /// The error class of a failure.
   package var error: ErrorClass?
   package var message: String?
-  /// HTTP status of the last answer.
+  /// The HTTP status of the last response.
   package var status: Int?
-  /// Seconds the server asked to wait.
+  /// The delay that the server asked for, in seconds.
   package var retryAfter: Double?
-  /// The host that answered or failed to, where it is not the job's own.
+  /// The host that answered or failed to answer, if it is not the job's own host.
   package var host: String?
-  /// Length of the finished file.
+  /// The length of the finished file in bytes.
   package var bytes: Int64?
-  /// True where it is completed by a file that stood there already, which the policy `skip` leaves as it is. Nothing
-  /// in the database depends on it.
+  /// True if the job counts as completed because its file existed already and the policy is `skip`. The database ignores it.
   package var isSkipped: Bool?
   /// True if the job asked for the source's time but the source sent none. The database ignores it.
   package var isUndated: Bool?
-  /// Where the finished file stands, or would have, below the store's root.
+  /// The path of the finished file below the store's root. If the job failed, the path that the file would have got.
   package var path: String?
-  /// The path of the job, where `path` is missing or another: a server or a policy named the file. The database ignores it.
+  /// The job's path, if `path` is missing or differs because a server or a policy named the file. The database ignores it.
   package var jobPath: String?
   package var digest: String?
-  /// The transfer's own record of what the source said of the file.
+  /// The transfer's own record of what the source said about the file.
   package var source: [String: String]?
   /// Bytes received over the network in this attempt.
   package var fetched: Int64?
-  /// The offset this attempt went on from; 0 = from the start.
+  /// The offset in bytes at which this attempt resumed; 0 = from the start.
   package var resumedAt: Int64?
-  /// True if the download could not resume where an earlier attempt had stopped. Nothing in the database
-  /// depends on it.
+  /// True if the download could not resume where an earlier attempt had stopped. The database ignores it.
   package var isAnew: Bool?
-  /// How often the source changed in this attempt.
+  /// The number of times that the source changed during this attempt.
   package var changes: Int?
-  /// True where a range request was answered wrongly.
+  /// True if the server answered a range request wrongly.
   package var rangeUnsafe: Bool?
 
-  /// An ending with nothing else known of it.
+  /// Creates an ending in which all other values are unknown.
   package init(job: Int64, token: Int64, result: Result) {
     self.job = job
     self.token = token

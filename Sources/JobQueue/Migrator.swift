@@ -5,34 +5,34 @@ package import Schema
 
 /// Migrates a database to this program's schema.
 package enum Migrator {
-  /// What a run has done.
+  /// The result of a migration run.
   package struct Report: Sendable, Equatable {
-    /// Versions applied now, in ascending order; empty if the schema was up to date.
+    /// The versions that this run applied, in ascending order; empty if the schema was up to date.
     package var applied: [Int] = []
-    /// Groups of functions and views applied now because their text differed.
+    /// The names of the groups of functions and views that this run replaced because their text differed.
     package var refreshed: [String] = []
-    /// The database's name.
+    /// The name of the database.
     package var database = ""
-    /// The database's version now.
+    /// The schema version of the database now.
     package var version: Int
   }
 
-  /// Applies what is missing: tables and the functions that use them in one transaction. Any number of runs at once do
-  /// the work once. Running it on a live pool is safe: it waits two seconds for a table, because other sessions wait
-  /// behind it, and then tries again a little later.
+  /// Applies missing migrations: tables and the functions that use them, in one transaction. If several runs are
+  /// concurrent, only one does the work. It is safe on a live pool: it waits two seconds for the lock on a table, because
+  /// other sessions wait behind it, and then tries again a little later.
   ///
-  /// The runs wait for each other at `haul.migration`, in a lock mode that only the owner of the schema may take. No other
-  /// login can stop them.
+  /// Concurrent runs wait for each other at `haul.migration`, in a lock mode that only the owner of the schema may take. No
+  /// other login can stop them.
   ///
-  /// `edition` is this program's own unless a test gives another. `force` lets it replace newer functions and views.
-  /// `roles` is about a new pool; another keeps its roles.
+  /// `edition` is this program's own schema; only tests pass another one. `force` allows replacing newer functions and
+  /// views. `roles` is for a new pool; an existing pool keeps its roles.
   ///
-  /// - Throws: `JobQueueError.schemaTooNew` when the database has migrations this program does not know; `.schemaTooOld`
-  ///   when it has none of those that this program has; `.functionsTooNew` when a newer program has replaced this one's
-  ///   functions and views; `.wrongEncoding` and `.foreignSchema` when Haul's schema cannot stand there;
-  ///   `.rolesTaken` when another pool has the roles, `.otherPrefix` when this pool has others;
-  ///   `JobQueueError.busy` when another session, such as a dump, locks a table for longer than a minute. Then
-  ///   no change is made. An up-to-date schema is not an error.
+  /// - Throws: `JobQueueError.schemaTooNew` if the database has migrations that this program does not know; `.schemaTooOld`
+  ///   if it has none of this program's migrations; `.functionsTooNew` if a newer program has replaced the functions and
+  ///   views of this one; `.wrongEncoding` and `.foreignSchema` if the database cannot hold Haul's schema;
+  ///   `.rolesTaken` if another pool has the roles, `.otherPrefix` if this pool has other roles;
+  ///   `.busy` if another session, such as a dump, locks a table for longer than a minute; then
+  ///   nothing is changed. An up-to-date schema is not an error.
   package static func migrate(
     _ connection: Connection, edition: Edition = Schema.edition, roles: Roles = Roles(),
     force: Bool = false
@@ -60,7 +60,7 @@ package enum Migrator {
     }
   }
 
-  /// Applies what is missing. The caller holds the lock.
+  /// Applies missing migrations. The caller holds the lock.
   private static func bring(
     _ connection: Connection, to edition: Edition, _ prefix: String, force: Bool
   ) async throws -> Report {
@@ -84,7 +84,7 @@ package enum Migrator {
       version: edition.version)
   }
 
-  /// The version of the database, if this program can upgrade it to `edition`.
+  /// Returns the version of the database; nil if there is no schema. Throws if this program cannot upgrade it to `edition`.
   private static func present(_ connection: Connection, for edition: Edition) async throws -> Int? {
     let (first, last) = (edition.migrations.first?.version ?? 0, edition.version)
     let present = try await version(connection)
@@ -95,8 +95,8 @@ package enum Migrator {
     return present
   }
 
-  /// Makes the schema and the tables that record what was applied. A run that meets another one here fails with one of
-  /// these errors once the other has committed, and then finds them.
+  /// Creates the schema and the tables that record what was applied. If another run does so at the same time, one of the
+  /// errors below is thrown after that run has committed. The next try then finds the tables.
   private static func prepare(_ connection: Connection, _ prefix: String) async throws {
     let met = ["23505", "42P06", "42P07", "42701", "XX000"].map(SQLState.init(rawValue:))
     for _ in 1..<20 {
@@ -107,8 +107,8 @@ package enum Migrator {
     try await apply(connection, Schema.naming(prefix, in: Schema.base))
   }
 
-  /// Whether the database needs no ``migrate(_:edition:force:)`` for this program: it has this program's schema, or a newer
-  /// one that serves this program too. Takes no lock; needs the rights of the owner.
+  /// Returns whether the database needs no ``migrate(_:edition:force:)`` for this program: it has this program's schema, or a
+  /// newer one that also serves this program. Takes no lock. Needs the rights of the owner.
   package static func isCurrent(_ connection: Connection) async throws -> Bool {
     guard let present = try await version(connection), present >= Schema.version else {
       return false
@@ -120,17 +120,17 @@ package enum Migrator {
     return true
   }
 
-  /// How a group in the database compares with a program's.
+  /// The result of comparing a group in the database with the group in a program.
   private enum Standing: Equatable {
     case same, older
-    /// A later program's, or one that has replaced the program's own.
+    /// The group belongs to a later program, or to a program that has replaced this program's group.
     case newer
   }
 
   private static func standing(
     of group: Repeatable, _ program: String, _ connection: Connection
   ) async throws -> Standing {
-    // Where an older program migrated, the table has neither of the last two columns.
+    // If an older program migrated the database, the last two columns do not exist.
     let rows = try await connection.query(
       """
       SELECT r.digest = md5($2), coalesce(to_jsonb(r) -> 'superseded' ? md5($2), false), to_jsonb(r) ->> 'program'
@@ -151,8 +151,8 @@ package enum Migrator {
     return numbers(other).lexicographicallyPrecedes(numbers(one))
   }
 
-  /// In other encodings some texts cannot be stored, or are cut in the middle of a character. A schema that stands in such a
-  /// database already is kept up to date.
+  /// Requires the encoding UTF8: other encodings cannot store every text, or cut texts in the middle of a character. A schema
+  /// that already exists in such a database is still upgraded.
   private static func requireUTF8(_ connection: Connection, _ database: String) async throws {
     let encoding: String = try await connection.query(
       "SELECT current_setting('server_encoding')")[0].decode(0)
@@ -161,7 +161,7 @@ package enum Migrator {
     }
   }
 
-  /// Runs `body` in a transaction as the owner, whose rights a member may have to take up.
+  /// Runs `body` in a transaction with the owner's role. A login that is only a member of that role needs this.
   private static func asOwner<Result: Sendable>(
     _ connection: Connection, _ prefix: String,
     _ body: @Sendable (Connection) async throws -> Result
@@ -172,7 +172,7 @@ package enum Migrator {
     }
   }
 
-  /// Runs `body` again, for a minute, where it did not get a lock in time.
+  /// Runs `body`, and repeats it for up to a minute while it does not get a lock in time.
   private static func patiently<Result: Sendable>(
     _ body: @Sendable () async throws -> Result
   ) async throws -> Result {
@@ -199,7 +199,7 @@ package enum Migrator {
       """)
   }
 
-  /// What is replaced is remembered, unless it is newer: then its program may come back.
+  /// Replaces a group. Records the digest of the replaced group, unless it is newer: its program may then replace it again.
   private static func apply(
     _ group: Repeatable, of program: String, over standing: Standing, _ connection: Connection
   ) async throws {
@@ -213,14 +213,14 @@ package enum Migrator {
       """, [group.name, group.sql, program, standing == .newer])
   }
 
-  /// The newest migration applied, or nil where Haul's schema is missing.
+  /// Returns the version of the newest applied migration, or nil if Haul's schema is missing.
   package static func version(_ connection: Connection) async throws -> Int? {
     let there = try await connection.query("SELECT to_regclass('haul.migration') IS NOT NULL")
     guard try there[0].decode(0, as: Bool.self) else { return nil }
     return try await connection.query("SELECT max(version) FROM haul.migration")[0].decode(0)
   }
 
-  /// Locks views before tables, and views before the views that they read: readers lock in the same order. Keeps their owner.
+  /// Locks views before tables, and each view before the views that it reads, as readers do. The views keep their owner.
   private static let lockViews = """
     DO $$ DECLARE v regclass; BEGIN
       FOR v IN

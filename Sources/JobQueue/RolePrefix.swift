@@ -2,32 +2,33 @@ import JobModel
 package import Postgres
 import Schema
 
-/// What the names of a pool's roles begin with, as the server says it to any user.
+/// The prefix of the names of a pool's roles, which the server tells any user.
 ///
-/// The roles belong to the server and not to a database. The pool's is what the name of its schema's owner begins with, also
-/// after the role has been renamed or the database restored.
+/// Roles belong to the server and not to a database. The prefix of a pool is that of the role that owns its schema. This stays
+/// true after the role was renamed or the database was restored.
 package enum RolePrefix {
-  /// That of a server with one pool.
+  /// The default prefix, for a server with one pool.
   package static let usual = Schema.defaultPrefix
 
-  /// Whether a prefix can begin the name of a role without quotes.
+  /// Returns whether a role's name can start with this prefix without being quoted.
   package static func isValid(_ prefix: String) -> Bool {
     prefix.wholeMatch(of: /[a-z][a-z0-9_]{0,39}/) != nil && prefix != "pg"
       && !prefix.hasPrefix("pg_")
   }
 
-  /// The prefix in SQL; NULL where there is no Haul schema, or another's.
+  /// The prefix as an SQL expression; NULL if the schema `haul` is missing or is not Haul's.
   static let sql = """
     (SELECT substring(pg_get_userbyid(n.nspowner)::text FROM '^([a-z][a-z0-9_]{0,39})_admin$')
     FROM pg_namespace n WHERE n.nspname = 'haul')
     """
 
-  /// The prefix of the pool in this database; nil where there is none.
+  /// Returns the prefix of the pool in this database; nil if there is no pool.
   package static func present(_ connection: Connection) async throws -> String? {
     try await connection.query("SELECT \(sql)")[0].decode(0)
   }
 
-  /// A database in which the owner with this prefix has something; of this one, another schema.
+  /// Returns another database in which the owner role with this prefix owns objects, or another schema of this database; nil
+  /// if there is none.
   static func holder(of prefix: String, _ connection: Connection) async throws -> String? {
     let rows = try await connection.query(
       """
@@ -44,14 +45,14 @@ package enum RolePrefix {
 }
 
 extension Migrator {
-  /// Which roles a new pool gets.
+  /// The roles that a new pool gets.
   package struct Roles: Sendable {
-    /// What their names begin with; nil means `haul`.
+    /// The prefix of their names; nil means `haul`.
     package var prefix: String?
-    /// Whether another pool may have them too: then its logins are this pool's.
+    /// Whether the pool may use roles that another pool has. The logins of that pool can then also use this one.
     package var mayBeShared: Bool
 
-    /// The usual ones, although other pools may have them.
+    /// The roles with the default prefix, even if other pools have them.
     package static let shared = Roles(mayBeShared: true)
 
     package init(prefix: String? = nil, mayBeShared: Bool = false) {
@@ -60,7 +61,7 @@ extension Migrator {
     }
   }
 
-  /// What the roles begin with: a pool's own, or that of a new pool.
+  /// Returns the prefix of an existing pool, or the one for a new pool.
   static func prefix(_ connection: Connection, _ roles: Roles) async throws -> String {
     let wanted = roles.prefix ?? RolePrefix.usual
     // A schema without Haul's tables may have been made for a new pool. This user may have no right to look into it.

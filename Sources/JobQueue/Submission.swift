@@ -2,19 +2,19 @@ package import JobModel
 
 /// One job to submit.
 package struct SubmitLine: Sendable {
-  /// The number of the line it came from, for messages.
+  /// The number of the line in its source, for messages.
   package var line: Int
   package var url: String
-  /// The host it counts against, as `name` or `name:port`.
+  /// The host whose limits the job counts against: `name` or `name:port`.
   package var host: String
-  /// Final place below the store's root.
+  /// The path of the finished file, below the store's root.
   package var path: String
-  /// 0 (first) to 9; nil for the submission's.
+  /// The priority from 0 (first) to 9; nil means the priority of the submission.
   package var priority: Int?
-  /// Wishes of this line; they go before those of the submission.
+  /// The options of this line. They take precedence over those of the submission.
   package var options: JobOptions?
 
-  /// A line made of its parts.
+  /// Creates a line.
   package init(
     line: Int, url: String, host: String, path: String, priority: Int? = nil,
     options: JobOptions? = nil
@@ -28,37 +28,37 @@ package struct SubmitLine: Sendable {
   }
 }
 
-/// What all lines of a submission share.
+/// The settings that all lines of a submission share.
 package struct Submission: Sendable {
-  /// What to do with a line whose path an earlier job has.
+  /// The treatment of a line whose path belongs to an earlier job.
   package enum OnDuplicate: String, Sendable, CaseIterable {
-    /// A line with the same URL means that job, which is queued again if it had failed. Another URL is an error.
+    /// A line with the same URL stands for that job. If the job had failed, it is queued again. Another URL is an error.
     case skip
-    /// Like `skip`, but a completed job asks its source whether the file has changed, and replaces the file if so. A job
-    /// that waits or runs is left alone: it downloads what the source has then.
+    /// As `skip`, but a completed job asks its source whether the file has changed. If so, the job replaces the file. A job
+    /// that waits or runs stays unchanged, because it downloads the current file anyway.
     case refresh
-    /// The line takes the job over. A running job is stopped first.
+    /// The line takes over the job. A running job is stopped first.
     case replace
-    /// An error, whatever its URL.
+    /// A line with the path of a job is an error, even if the URL is the same.
     case error
   }
 
   package var queue: String
   package var batch: String?
-  /// 0 (first) to 9.
+  /// The priority from 0 (first) to 9.
   package var priority: Int
   package var options: JobOptions
-  /// Not before this long from now.
+  /// The minimum time from now until the jobs start; nil = none.
   package var after: Duration?
   package var onDuplicate = OnDuplicate.skip
   /// Whether ``OnDuplicate/replace`` leaves completed and cancelled jobs as they are.
   package var keepsEnded = false
-  /// Leave out lines that contradict each other or existing jobs, instead of refusing all.
+  /// Whether lines that contradict each other or existing jobs are left out. Otherwise they stop the whole submission.
   package var skipsConflicts = false
-  /// Whether ``SubmitReply/others`` are wanted.
+  /// Whether the reply lists ``SubmitReply/others``.
   package var wantsOthers = false
 
-  /// A submission made of its parts.
+  /// Creates a submission.
   package init(
     queue: String, batch: String? = nil, priority: Int = 5, options: JobOptions = JobOptions(),
     after: Duration? = nil
@@ -71,32 +71,32 @@ package struct Submission: Sendable {
   }
 }
 
-/// How far a submission is.
+/// The progress of a submission.
 package enum SubmissionStep: Sendable, Equatable {
   /// This many lines are staged; no job exists yet.
   case staged(Int)
   /// All lines are staged and are being compared with each other and with existing jobs.
   case checking
-  /// This many of the staged lines are jobs, or were.
+  /// This many of the staged lines have become jobs or stand for existing jobs.
   case submitted(Int, of: Int)
   /// This many lines wait until running jobs stop, because they take over their paths.
   case waiting(Int)
 }
 
-/// A line that contradicts an earlier line, a job that is there or itself.
+/// A line that contradicts an earlier line, an existing job or itself.
 package struct SubmitConflict: Sendable, Decodable, Equatable {
   package let line: Int
   package let path: String
-  /// The line that has the path first.
+  /// The earlier line with the path; nil if there is none.
   package let otherLine: Int?
-  /// Else the job that has it.
+  /// The job with the path, if no other line has it.
   package let job: Int64?
-  /// Else whether other lines need it as a directory.
+  /// Whether other lines need the path as a directory, if no line and no job has the path.
   package let directory: Bool
-  /// The host that the line names, if it is not that of its URL.
+  /// The host that the line names, if it differs from the host of its URL.
   package let host: String?
 
-  /// A conflict made of its parts.
+  /// Creates a conflict.
   package init(
     line: Int, path: String, otherLine: Int?, job: Int64?, directory: Bool = false,
     host: String? = nil
@@ -110,15 +110,15 @@ package struct SubmitConflict: Sendable, Decodable, Equatable {
   }
 }
 
-/// What of a submission cannot become jobs.
+/// The lines of a submission that cannot become jobs.
 package struct SubmitConflicts: Sendable, Decodable, Equatable {
   package let count: Int
-  /// How many jobs were left out with these lines; 0 where nothing was to be left out. One line may name several URLs.
+  /// The number of jobs that were left out with these lines; 0 unless conflicts are skipped. One line may name several URLs.
   package let removed: Int
-  /// The first twenty by line.
+  /// The first twenty conflicts in the order of their lines.
   package let first: [SubmitConflict]
 
-  /// Conflicts made of their parts.
+  /// Creates conflicts.
   package init(count: Int, removed: Int = 0, first: [SubmitConflict]) {
     self.count = count
     self.removed = removed
@@ -126,9 +126,9 @@ package struct SubmitConflicts: Sendable, Decodable, Equatable {
   }
 }
 
-/// What came of a submission.
+/// The result of a submission.
 package struct SubmitReply: Sendable, Equatable {
-  /// Jobs that an earlier submission has made somewhere else.
+  /// Existing jobs that belong to another batch or queue than the submission's.
   package struct Elsewhere: Sendable, Decodable, Equatable {
     package enum Kind: String, Sendable, Decodable { case batch, queue }
 
@@ -138,38 +138,38 @@ package struct SubmitReply: Sendable, Equatable {
     package let jobs: Int
   }
 
-  /// Jobs that have left a batch for this submission's.
+  /// Jobs that moved from another batch to that of this submission.
   package struct Moved: Sendable, Decodable, Equatable {
     package let batch: String
     package let jobs: Int
   }
 
-  /// Whether a worker has something to do for it.
+  /// Whether the submission gave workers anything to do.
   package var hasWork: Bool { submitted + requeued + refreshed + replaced > 0 }
 
   package internal(set) var submitted = 0
-  /// Lines whose path and URL an earlier job has.
+  /// The number of lines that stand for an earlier job with the same path and URL.
   package internal(set) var skipped = 0
-  /// Jobs that had failed or been cancelled and are queued again.
+  /// The number of failed or cancelled jobs that were queued again.
   package internal(set) var requeued = 0
-  /// Completed jobs that ask their sources again.
+  /// The number of completed jobs that ask their sources again.
   package internal(set) var refreshed = 0
-  /// Jobs that a line has taken over.
+  /// The number of jobs that lines took over.
   package internal(set) var replaced = 0
-  /// Skipped, requeued and refreshed jobs that are in another batch than the submission's, if it has one, or in another
+  /// The skipped, requeued and refreshed jobs that are in another batch than the submission's, if it has one, or in another
   /// queue.
   package internal(set) var elsewhere: [Elsewhere] = []
-  /// Skipped jobs whose line demands a digest that the job does not demand and the file is not known to have.
+  /// The number of skipped jobs whose line requires a digest that the job does not require and the file may not have.
   package internal(set) var unchecked = 0
-  /// Skipped jobs that lack an option of their line, other than a digest or a length.
+  /// The number of skipped jobs that lack an option of their line, other than a digest or a length.
   package internal(set) var unapplied = 0
-  /// What ``replaced`` jobs have left.
+  /// The batches that the ``replaced`` jobs have left.
   package internal(set) var moved: [Moved] = []
-  /// The least and the greatest id of the jobs that the lines are now or met.
+  /// The lowest and the highest id of the jobs that the lines created or stand for.
   package internal(set) var ids: ClosedRange<Int64>?
-  /// Ids of the jobs in another batch, where the caller asked for them.
+  /// The ids of jobs in another batch, if the caller asked for them.
   package internal(set) var others: [Int64] = []
-  /// The lines that were left out.
+  /// The lines that were left out because of conflicts.
   package internal(set) var conflicts: SubmitConflicts
 
   private mutating func widen(_ first: Int64?, _ last: Int64?) {
@@ -205,7 +205,7 @@ package struct SubmitReply: Sendable, Equatable {
   }
 }
 
-/// What `haul.submit` gives.
+/// The reply of `haul.submit`.
 struct SubmitChunkReply: Sendable, Decodable {
   let submitted: Int
   let skipped: Int
@@ -219,11 +219,11 @@ struct SubmitChunkReply: Sendable, Decodable {
   let last: Int64?
   let left: Bool
 
-  /// The lines that it is about.
+  /// The number of lines that this reply covers.
   var lines: Int { submitted + skipped + requeued + refreshed }
 }
 
-/// What `haul.replace` gives.
+/// The reply of `haul.replace`.
 struct ReplaceReply: Sendable, Decodable {
   let replaced: Int
   let skipped: Int
@@ -234,18 +234,18 @@ struct ReplaceReply: Sendable, Decodable {
   let left: Int
 }
 
-/// Why a submission came to nothing, or not to all.
+/// The reason why a submission failed as a whole or in part.
 package enum SubmissionError: Error, Sendable, Equatable {
   /// Lines contradict each other or existing jobs. No job was submitted.
   case conflicts(SubmitConflicts)
-  /// The check found no conflict, but another submission was faster. This many lines had been submitted before.
+  /// The check found no conflict, but then another submission took a path. `submitted` lines became jobs before that.
   case overtaken(String, submitted: Int)
-  /// The database has counted another number of lines than it was given: some may be lost.
+  /// The database counted another number of lines than it was given. Some lines may be lost.
   case miscounted(Int, of: Int)
 }
 
 extension SubmitConflict {
-  /// What is wrong with the line: a sentence without its number.
+  /// Returns what is wrong with the line, as a sentence without the line number.
   package func sentence(_ onDuplicate: Submission.OnDuplicate) -> String {
     if let host { return "\"\(host)\" is not the host of its URL." }
     if directory {
@@ -261,7 +261,7 @@ extension SubmitConflict {
 }
 
 extension SubmissionError {
-  /// Whether it is no fault of the lines.
+  /// Whether the database and not the lines are at fault.
   package var isOfDatabase: Bool {
     if case .miscounted = self { true } else { false }
   }

@@ -1,7 +1,7 @@
 package import JobModel
 
 // Rows of the views, as `JobQueue+Views` reads them. The columns are described in Sources/Schema/Views.
-// Moments are RFC 3339 texts of the database's clock; ages and spans are seconds.
+// Times are RFC 3339 texts by the database's clock. Ages and durations are in seconds.
 
 /// A row of `haul.jobs`.
 package struct JobRow: Sendable, Decodable, Equatable {
@@ -12,7 +12,7 @@ package struct JobRow: Sendable, Decodable, Equatable {
   package let host: String
   package let priority: Int
   package let path: String
-  /// Values of signing parameters are blanked.
+  /// The URL in use. Values of signing parameters are hidden.
   package let url: String
   package let submittedAt: String
   package let runAt: String?
@@ -26,11 +26,11 @@ package struct JobRow: Sendable, Decodable, Equatable {
   package let error: ErrorClass?
   package let message: String?
   package let lastError: ErrorClass?
-  /// What it asks for beyond URL and path.
+  /// The job's options other than URL and path.
   package let options: [String: JobOption.Value]?
-  /// Where its file ends up, also where its queue has been deleted.
+  /// The name of the store that holds the file, even if the queue has been deleted.
   package let store: String
-  /// What the server called the finished file.
+  /// The Content-Type of the finished file.
   package let mediaType: String?
 }
 
@@ -43,9 +43,9 @@ package struct AttemptRow: Sendable, Decodable, Equatable {
   package let result: AttemptResult
   package let charged: Bool
   package let startedAt: String
-  /// nil for one that goes on, whose ``result`` is `running`.
+  /// The end of the attempt; nil for a running attempt, whose ``result`` is `running`.
   package let endedAt: String?
-  /// From the beginning of the lease to its end, or to now.
+  /// Seconds from the start of the lease to its end, or to now.
   package let seconds: Double
   package let resumedAt: Int64
   package let fetched: Int64
@@ -65,22 +65,22 @@ package struct WorkerRow: Sendable, Decodable, Equatable {
   package let state: WorkerState
   package let running: Int
   package let concurrency: Int
-  /// Bytes a second.
+  /// The current rate in bytes per second.
   package let rate: Int64
   package let stores: [String]?
   package let registeredAt: String
   package let heartbeatAt: String
-  /// When it counts as dead unless another heartbeat arrives.
+  /// When the worker counts as dead, unless another heartbeat arrives.
   package let expiresAt: String
   /// Seconds since the last heartbeat.
   package let silence: Double
-  /// Stores that it cannot write to, and why.
+  /// The stores that the worker cannot write to, and the reasons.
   package let trouble: String?
-  /// Names of the queues it claims from; nil for all of its stores.
+  /// The names of the queues that the worker claims from; nil for all queues of its stores.
   package let queues: [String]?
-  /// Schemes of URLs that it fetches; nil where it has not said.
+  /// The URL schemes that the worker downloads; nil if it has not reported them.
   package let schemes: [String]?
-  /// Networks that it connects to besides public addresses; nil where it has not said.
+  /// The networks that the worker connects to besides public addresses; nil if it has not reported them.
   package let networks: [String]?
 
   /// The worker's name in messages: `worker 45 (host-a, pid 1234)`.
@@ -95,32 +95,32 @@ package struct QueueRow: Sendable, Decodable, Equatable {
   package let queued: Int64
   package let interrupted: Int64
   package let scheduled: Int64
-  /// Paused jobs.
+  /// The number of paused jobs.
   package let held: Int64
   package let running: Int64
-  /// Bytes a second.
+  /// The current rate in bytes per second.
   package let rate: Int64
-  /// Live ones that mount its store.
+  /// The number of live workers that mount the queue's store and claim from this queue.
   package let workers: Int
-  /// How many may run at once; nil = any number.
+  /// The maximum number of the queue's jobs that run at once; nil = no limit.
   package let maxRunning: Int?
   package let weight: Int
-  /// Options of jobs submitted without their own.
+  /// Default options for submitted jobs that do not set their own.
   package let defaults: [String: JobOption.Value]
 }
 
-/// A row of `haul.stores`: one instance.
+/// A row of `haul.stores`: one store instance.
 package struct StoreRow: Sendable, Decodable, Equatable {
   package let store: String
   package let instance: Int
   package let machine: String
   package let root: String
-  /// Live ones that mount it.
+  /// The number of live workers that mount this instance.
   package let workers: Int
-  /// A UUID in lower case.
+  /// The id in the marker file of the directory: a UUID in lower case.
   package let marker: String
   package let createdAt: String
-  /// When ``JobQueue/recordVerification(of:)`` was last called for it.
+  /// The time of the last call of ``JobQueue/recordVerification(of:)`` for this instance; nil = never.
   package let verifiedAt: String?
 }
 
@@ -129,7 +129,7 @@ package struct PolicyRow: Sendable, Decodable, Equatable {
   package let pattern: String
   package let cap: Int
   package let hosts: Int
-  /// The least number of seconds between starts.
+  /// The minimum time between starts, in seconds.
   package let interval: Double
   package let burst: Int
 }
@@ -145,16 +145,16 @@ package struct HostRow: Sendable, Decodable, Equatable {
   package let failures: Int
   package let lastStart: String?
   package let rangeUnsafe: Bool?
-  /// An error class, or `operator`.
+  /// Why the host is blocked: an error class, or `operator`.
   package let blockReason: String?
   package let policyCap: Int
-  /// The least number of seconds between starts.
+  /// The minimum time between starts, in seconds.
   package let interval: Double
   package let burst: Int
-  /// Its paused jobs, at most ``mostHeld``; nil from a database of an older version.
+  /// The number of paused jobs of the host, counted up to ``mostHeld``; nil from a database of an older version.
   package let held: Int64?
 
-  /// The most paused jobs that are counted.
+  /// The maximum number of paused jobs that are counted.
   package static let mostHeld = 1000
 }
 
@@ -165,37 +165,37 @@ package struct BatchRow: Sendable, Decodable, Equatable {
   package let completed: Int64
   package let failed: Int64
   package let cancelled: Int64
-  /// Jobs that have not ended.
+  /// The number of jobs that have not ended.
   package let unfinished: Int64
   package let running: Int64
-  /// Size of the completed files and the downloaded bytes of running jobs.
+  /// The size of the completed files plus the downloaded bytes of running jobs.
   package let bytes: Int64
-  /// Bytes a second.
+  /// The current rate in bytes per second.
   package let rate: Int64
-  /// Seconds, where they can be known.
+  /// The estimated time left in seconds; nil if it cannot be estimated.
   package let secondsLeft: Double?
   package let submittedAt: String
-  /// `cancel` or `pause` while that is being carried out.
+  /// The operator's command `cancel` or `pause` on the whole batch while it is carried out.
   package let steering: String?
   /// The part of ``bytes`` that belongs to completed jobs.
   package let completedBytes: Int64
-  /// The bytes so far of waiting and paused jobs.
+  /// The downloaded bytes of waiting and paused jobs.
   package let waitingBytes: Int64
-  /// ``waitingBytes`` as fractions of whole files, added up.
+  /// The downloaded fractions of the files of waiting and paused jobs, added up.
   package let waitingParts: Double
-  /// Paused jobs; no more than ``mostHeld`` are looked at.
+  /// The number of paused jobs, counted up to ``mostHeld``.
   package let held: Int64
-  /// The queue of its newest job, where that is paused.
+  /// The queue of the batch's newest job if that queue is paused.
   package let pausedQueue: String?
   /// Downloaded fractions of running files, added up. Files of unknown size count as 0.
   package let runningParts: Double
 
-  /// Whether it has not ended, no job of it runs, and its queue is paused until an operator resumes it.
+  /// Whether jobs are left, none of them runs, and all are paused or their queue is paused: an operator has to resume it.
   package var isPaused: Bool {
     unfinished > 0 && running == 0 && (isHeld || pausedQueue != nil)
   }
 
-  /// Whether all of it that has not ended is paused, job by job, as far as these are counted.
+  /// Whether all jobs that have not ended are paused individually. Beyond ``mostHeld`` jobs, the rest counts as paused.
   package var isHeld: Bool { running == 0 && held == min(unfinished, Self.mostHeld) }
 
   package static let mostHeld: Int64 = 1000
@@ -214,34 +214,34 @@ package struct FailureRow: Sendable, Decodable, Equatable {
   package let firstJob: Int64
 }
 
-/// How many jobs are in one state.
+/// The number of jobs in one state.
 package struct JobCount: Sendable, Decodable, Equatable {
   package let state: JobState?
-  /// The error class of failed jobs, where they are counted by class.
+  /// The error class of failed jobs if they are counted by class.
   package let error: ErrorClass?
   package let jobs: Int
-  /// Bytes of their files so far.
+  /// The downloaded bytes of the files of these jobs.
   package let bytes: Int64
-  /// ``bytes`` as fractions of whole files, added up; nil where no length is known.
+  /// The downloaded fractions of these files, added up; nil if no size is known.
   package let parts: Double?
 }
 
-/// A row of `haul.running`, as far as progress needs it.
+/// A row of `haul.running` with the columns that progress needs.
 package struct RunningRow: Sendable, Decodable, Equatable {
   package let job: Int64
   package let path: String
   package let bytes: Int64
   package let total: Int64?
-  /// Bytes a second.
+  /// The current rate in bytes per second.
   package let rate: Int64
 }
 
-/// Who serves a queue.
+/// The workers that serve a queue, and the state of the queue.
 package struct QueueService: Sendable, Decodable, Equatable {
-  /// What one of its live workers may fetch; nil where it has not said.
+  /// The URLs that a live worker of the queue may download; nil values if it has not reported them.
   package struct Reach: Sendable, Decodable, Equatable {
     package let schemes: [String]?
-    /// Networks besides public addresses.
+    /// The networks that the worker connects to besides public addresses.
     package let networks: [String]?
 
     package init(schemes: [String]?, networks: [String]?) {
@@ -252,9 +252,9 @@ package struct QueueService: Sendable, Decodable, Equatable {
 
   package let store: String
   package let paused: Bool
-  /// Whether live workers mount its store, whatever queues they claim from.
+  /// Whether live workers mount the queue's store, even if they do not claim from this queue.
   package let mounted: Bool
-  /// What live workers that claim from it can reach, each kind once.
+  /// The URLs that the live workers of this queue may download. Each combination is listed once.
   package let workers: [Reach]
 
   package init(store: String, paused: Bool, mounted: Bool, workers: [Reach]) {
@@ -265,7 +265,7 @@ package struct QueueService: Sendable, Decodable, Equatable {
   }
 }
 
-/// A failed job that stands for all of its error class.
+/// One failed job as an example of its error class.
 package struct FailureExample: Sendable, Decodable, Equatable {
   package let error: ErrorClass?
   package let path: String

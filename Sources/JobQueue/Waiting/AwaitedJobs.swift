@@ -4,22 +4,22 @@ import Postgres
 package struct AwaitedJobs: Sendable, Equatable {
   /// All jobs of these batches, including those of other submissions.
   package var batches: [String]
-  /// Ids of jobs besides, none of them in the batches.
+  /// The ids of further jobs that are not in these batches.
   package var others: [Int64]
 
-  /// Jobs named by batches and by ids.
+  /// Creates a set of jobs from batches and ids.
   package init(batches: [String], others: [Int64] = []) {
     self.batches = batches
     self.others = others
   }
 
-  /// Whether a word on the channel `haul` tells that a batch has ended in which some of them may be.
+  /// Returns whether a notification on the channel `haul` says that a batch has ended that may contain some of these jobs.
   package func mayHaveEnded(by payload: String) -> Bool {
     guard payload.hasPrefix("batch:") else { return false }
     return !others.isEmpty || batches.contains(String(payload.dropFirst("batch:".count)))
   }
 
-  /// The jobs as rows of `haul.jobs`: a list for FROM whose parameters are ``parameters``.
+  /// The jobs as rows of `haul.jobs`: an SQL list for FROM. Its parameters are ``parameters``.
   fileprivate static let rows = """
     (SELECT b.job, b.state, b.error, b.path, b.message FROM haul.jobs b WHERE b.batch = ANY ($1::text[])
      UNION ALL
@@ -29,10 +29,11 @@ package struct AwaitedJobs: Sendable, Equatable {
   fileprivate var parameters: [(any PostgresEncodable)?] { [batches, others] }
 }
 
-/// Reads of the jobs that a caller waits for.
+/// Queries about the jobs that a caller waits for.
 extension JobQueue {
-  /// The number of jobs by state; all waiting jobs count as `queued`. Batches have maintained totals, so any number of their
-  /// jobs is fast. The other jobs are read one by one. Empty for batches that do not exist.
+  /// Returns the number of jobs by state. All waiting jobs count as `queued`. Batches have maintained totals, so the cost does
+  /// not depend on the number of their jobs. The other jobs are read one by one. Returns nothing for batches that do not
+  /// exist.
   package func counts(of jobs: AwaitedJobs) async throws -> [JobCount] {
     try await view(
       """
@@ -50,7 +51,7 @@ extension JobQueue {
       """, jobs.parameters)
   }
 
-  /// The failed jobs by error class. Reads all of the jobs.
+  /// Returns the number of failed jobs by error class. Reads all of the jobs.
   package func failures(of jobs: AwaitedJobs) async throws -> [JobCount] {
     try await view(
       """
@@ -60,7 +61,7 @@ extension JobQueue {
       """, jobs.parameters)
   }
 
-  /// What runs of them, the longest-running first; reads all leases but no waiting jobs.
+  /// Returns the running ones of these jobs, the longest-running first. Reads all leases but no waiting jobs.
   package func running(of jobs: AwaitedJobs) async throws -> [RunningRow] {
     try await view(
       """
@@ -70,7 +71,7 @@ extension JobQueue {
       """, jobs.parameters)
   }
 
-  /// One failed job for each error class, by class; reads all of the jobs.
+  /// Returns one failed job for each error class, ordered by class. Reads all of the jobs.
   package func failureExamples(of jobs: AwaitedJobs) async throws -> [FailureExample] {
     try await view(
       """
@@ -80,8 +81,8 @@ extension JobQueue {
       """, jobs.parameters)
   }
 
-  /// Why the waiting jobs do not start. Prefers causes that need an operator. Returns a cause that passes only if it affects
-  /// all of them. nil if a job may start at any moment. Reads all of the jobs.
+  /// Returns why the waiting jobs do not start; nil if a job may start at any moment. Prefers causes that need an operator.
+  /// Returns a cause that passes only if it affects all the jobs. Reads all of the jobs.
   package func obstacle(to jobs: AwaitedJobs) async throws -> Obstacle? {
     let rows: [Obstacle] = try await view(
       "SELECT o FROM haul.obstacle($1::text[], $2::bigint[]) o WHERE o IS NOT NULL", jobs.parameters

@@ -1,32 +1,32 @@
 package import JobModel
 import Postgres
 
-/// What keeps jobs from being started.
+/// A cause that keeps jobs from starting.
 package struct Obstacle: Sendable, Decodable, Hashable {
   package enum Kind: String, Sendable, Decodable {
-    /// Jobs of the batch `name` are paused; an empty name stands for jobs without a batch.
+    /// Jobs of the batch `name` are paused. An empty name means jobs without a batch.
     case held
-    /// No live worker serves the queue `name`; ``Obstacle/start`` says what would.
+    /// No live worker serves the queue `name`. ``Obstacle/start`` describes a worker that would.
     case unserved
     /// The queue `name` is paused.
     case paused
-    /// The worker `name`, like all of its store, cannot write there; `reason` says why.
+    /// No worker can write to the store of a queue. `name` is one of these workers, and `reason` is its error.
     case trouble
-    /// Nothing starts on the host `name` for `seconds`, nil until an operator says so; `reason` is that of `haul.hosts`.
+    /// The host `name` is blocked for `seconds`, or until an operator unblocks it if nil. `reason` is that of `haul.hosts`.
     case blocked
-    /// The host `name` has as many transfers as it may have now; `reason` is `adaptive` or `unanswered`, as in ``IdleReason``, where
-    /// its policy would allow more.
+    /// The host `name` has as many transfers as it may have now. If its policy would allow more, `reason` is `adaptive` or
+    /// `unanswered`, as in ``IdleReason``.
     case full
     /// The interval between starts on the host `name` is not over.
     case interval
     /// The queue `name` runs as many jobs as its limit allows.
     case limited
-    /// The workers that serve the queue `name` have no room; ``Obstacle/start`` says what would make some.
+    /// All workers that serve the queue `name` are full. ``Obstacle/start`` describes another worker for the queue.
     case busy
     /// Part files of the queue `name` are in a directory that no live worker mounts.
     case away
-    /// Scheduled jobs, the first of them in `seconds`; `reason` is the class of the error that their last attempts had, nil
-    /// where these did not fail.
+    /// The jobs are scheduled for later; the first is due in `seconds`. `reason` is the error class of their last attempts;
+    /// nil if these did not fail.
     case early
   }
 
@@ -34,19 +34,19 @@ package struct Obstacle: Sendable, Decodable, Hashable {
   package let name: String
   package let seconds: Double?
   package let reason: String?
-  /// The worker to start for a queue that no worker serves.
+  /// The worker that would help, for the kinds `unserved` and `busy`.
   package let start: WorkerStart?
-  /// How many jobs it concerns, among those that were looked at.
+  /// The number of jobs that this cause affects, of those that were examined.
   package let jobs: Int?
-  /// How many of these wait for no time.
+  /// The number of these jobs that wait for no start time.
   package let due: Int?
-  /// What runs there, and how much may.
+  /// The number of running jobs at this host or queue, and how many may run there.
   package let running: Int?
   package let places: Int?
-  /// The number of the next attempt that counts, of the job that is tried first.
+  /// For the job that is tried first: the number of the next attempt that counts.
   package let attempt: Int?
   package let maxAttempts: Int?
-  /// For how many seconds that job is tried while its host or its workers are in trouble.
+  /// The time in seconds that Haul keeps trying this job while its host or its workers are in trouble.
   package let maxWait: Double?
 
   package init(
@@ -73,11 +73,12 @@ package struct Obstacle: Sendable, Decodable, Hashable {
 package struct WorkerStart: Sendable, Decodable, Hashable {
   /// The queue's store.
   package let store: String
-  /// The queue, where it has to be named: live workers that mount the store claim from others alone.
+  /// The queue that the worker must name, because live workers that mount the store claim only from other queues; nil if it
+  /// need not name one.
   package let queue: String?
-  /// Schemes of its jobs that workers allow only with an option.
+  /// The URL schemes of the jobs that a worker accepts only with an option.
   package let schemes: [String]?
-  /// Hosts of its jobs that spell out an address.
+  /// The hosts of the jobs that are IP addresses or `localhost`.
   package let hosts: [String]?
 
   package init(
@@ -90,15 +91,16 @@ package struct WorkerStart: Sendable, Decodable, Hashable {
   }
 }
 
-/// Everything that keeps jobs from being started.
+/// All causes that keep jobs from starting.
 package struct Causes: Sendable, Decodable, Equatable {
-  /// Jobs that wait and are not paused, among those that were looked at.
+  /// The number of waiting jobs that are not paused, of those that were examined.
   package let waiting: Int
-  /// Those of them that nothing keeps from being started.
+  /// The number of these jobs that nothing blocks.
   package let free: Int
-  /// Causes that need an operator first, then causes that pass; each by descending number of jobs. At most 100.
+  /// The causes, at most 100: those that need an operator first, then those that pass; each group by descending number of
+  /// jobs.
   package let causes: [Obstacle]
-  /// Causes that are left out.
+  /// The number of causes that are left out.
   package let more: Int
 
   package init(waiting: Int, free: Int, causes: [Obstacle], more: Int = 0) {
@@ -109,15 +111,15 @@ package struct Causes: Sendable, Decodable, Equatable {
   }
 }
 
-/// Why jobs do not start.
+/// Queries about why jobs do not start.
 extension JobQueue {
-  /// The most jobs that ``causes(of:counts:)`` looks at one by one.
+  /// The maximum number of jobs that ``causes(of:counts:)`` examines one by one.
   package static let mostOneByOne = 1000
 
-  /// What keeps the jobs of `selector` from being started, which are as many in each state as `counts` says.
+  /// Returns what keeps the jobs of `selector` from starting. `counts` says how many of them are in each state.
   ///
   /// The database counts ready jobs of the whole pool, of a queue or of a host. Haul reads at most ``mostOneByOne`` other
-  /// jobs, some of each state. `isWhole` tells whether these were all.
+  /// jobs, some of each state. `isWhole` tells whether these were all of the other jobs.
   package func causes(
     of selector: JobSelector, counts: [(state: JobState, count: Int)]
   ) async throws -> (causes: Causes, isWhole: Bool) {
@@ -125,7 +127,7 @@ extension JobQueue {
     ready.queue = selector.queue
     ready.host = selector.host
     let counts = counts.filter { $0.state != .running && $0.count > 0 }
-    // In numbers, whatever there are; the others one by one, a state with few jobs first.
+    // Ready jobs are only counted if possible. The others are read one by one, states with few jobs first.
     let isCounted = selector == ready
     let looked = counts.filter { !isCounted || !($0.state == .queued || $0.state == .interrupted) }
       .sorted { $0.count < $1.count }
@@ -144,7 +146,7 @@ extension JobQueue {
     return (causes, looked.reduce(0) { $0 + $1.count } <= Self.mostOneByOne)
   }
 
-  /// How many jobs of `selector` have not ended, by state.
+  /// Returns the number of jobs of `selector` that have not ended, by state.
   /// - Throws: `JobQueueError.noSuchName` for a batch, queue, host or id that does not exist.
   package func liveJobs(
     of selector: JobSelector
@@ -160,7 +162,7 @@ extension JobQueue {
     return try rows.map { (JobState(rawValue: try $0.decode("state")), try $0.decode("count")) }
   }
 
-  /// How many jobs of `selector` run on each host and in each queue. Reads all leases but no waiting jobs.
+  /// Returns the number of running jobs of `selector` for each host and queue. Reads all leases but no waiting jobs.
   package func runningByPlace(
     _ selector: JobSelector
   ) async throws -> [(host: String, queue: String, jobs: Int)] {
