@@ -1,4 +1,4 @@
-/// How an attempt ended, as the view `haul.attempts` spells it.
+/// The result of an attempt, as the view `haul.attempts` spells it.
 package struct AttemptResult: DatabaseWord {
   package let rawValue: String
   package init(rawValue: String) { self.rawValue = rawValue }

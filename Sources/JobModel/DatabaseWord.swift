@@ -1,7 +1,7 @@
 /// A word of the database, such as a job's state.
 ///
-/// The static members of a conforming type are the words that this program knows. A newer database may send others: they decode
-/// without an error, equal themselves and are shown as they are.
+/// The static members of a conforming type are the words that this program knows. A newer database may send other words. These
+/// decode without an error, compare equal to themselves and are shown unchanged.
 package protocol DatabaseWord: RawRepresentable, Hashable, Sendable, Codable, Comparable,
   CustomStringConvertible
 where RawValue == String {
@@ -14,6 +14,6 @@ where RawValue == String {
 extension DatabaseWord {
   package var description: String { rawValue }
 
-  /// By the alphabet.
+  /// Compares alphabetically.
   package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }

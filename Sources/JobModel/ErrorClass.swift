@@ -5,20 +5,20 @@ package struct ErrorClass: DatabaseWord {
   package let rawValue: String
   package init(rawValue: String) { self.rawValue = rawValue }
 
-  /// The host has answered none of several transfers in a row.
+  /// The host did not answer any of several consecutive transfers.
   package static let silent = ErrorClass(rawValue: "silent")
-  /// The host was in trouble for longer than the job waits for one. Only the database decides this.
+  /// The host was in trouble for longer than the job's `max_host_wait`. Only the database decides this.
   package static let hostUnreachable = ErrorClass(rawValue: "host_unreachable")
-  /// Worker after worker died while it had the job. Only the database decides this.
+  /// Too many workers died while they ran the job. Only the database decides this.
   package static let rescuedTooOften = ErrorClass(rawValue: "rescued_too_often")
-  /// The job's data raise errors in the database, which has set the job aside. Only the database decides this.
+  /// The job's data cause errors in the database, so the database has set the job aside. Only the database decides this.
   package static let `internal` = ErrorClass(rawValue: "internal")
 
-  /// What a log says of a job that the database has set aside; nil of any other class.
+  /// Returns the log message for a job that the database has set aside; nil for any other error class.
   package func setAside(_ job: Int64) -> String? {
     self == .internal ? "the database cannot end this job; 'haul job \(job)' has the reason" : nil
   }
 
-  /// The classes that only a pool has.
+  /// The error classes that only a pool has, not the transfer library.
   package static let known: [ErrorClass] = [.silent, .hostUnreachable, .rescuedTooOften, .internal]
 }

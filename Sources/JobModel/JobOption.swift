@@ -1,6 +1,7 @@
-/// The name of a job option, as the database, JSON lines and the header of CSV spell it.
+/// The name of a job option, as it is spelled in the database, in JSON lines and in CSV headers.
 ///
-/// A new option is a property of ``JobOptions``, a case here and its place. Lists, export and submission follow.
+/// To add an option, add a property to ``JobOptions``, a case here, and its place. Lists, export and submission then support
+/// it.
 package enum JobOption: String, CaseIterable, Sendable {
   case digest, length
   case ifExists = "if_exists"
@@ -17,10 +18,10 @@ package enum JobOption: String, CaseIterable, Sendable {
   case stallTimeout = "stall_timeout"
   case headers, mirrors, credential
 
-  /// The property that holds the option's value, by the kind of that value.
+  /// The property that holds the option's value, with the kind of the value.
   private enum Place {
     case text(WritableKeyPath<JobOptions, String?>)
-    /// A whole number that fits 32 bits.
+    /// A whole number that fits into 32 bits.
     case whole(WritableKeyPath<JobOptions, Int?>)
     case bytes(WritableKeyPath<JobOptions, Int64?>)
     case flag(WritableKeyPath<JobOptions, Bool?>)
@@ -68,7 +69,7 @@ package enum JobOption: String, CaseIterable, Sendable {
     }
   }
 
-  /// An option's value as JSON has it.
+  /// The value of an option, as in JSON.
   package enum Value: Sendable, Hashable {
     case text(String)
     case number(Int64)
@@ -78,7 +79,7 @@ package enum JobOption: String, CaseIterable, Sendable {
 }
 
 extension JobOptions {
-  /// The value of an option; nil where it is absent. A value of another kind than the option's removes it.
+  /// The value of an option; nil if it is not set. Assigning a value of the wrong kind removes the option.
   package subscript(option: JobOption) -> JobOption.Value? {
     get { option.value(in: self) }
     set { option.set(newValue, in: &self) }

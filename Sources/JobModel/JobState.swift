@@ -5,7 +5,7 @@ package struct JobState: DatabaseWord {
 
   /// The job waits for a worker.
   package static let queued = JobState(rawValue: "queued")
-  /// The job waits for its time.
+  /// The job waits for its start time.
   package static let scheduled = JobState(rawValue: "scheduled")
   /// A worker holds a lease on the job.
   package static let running = JobState(rawValue: "running")

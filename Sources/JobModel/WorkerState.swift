@@ -3,7 +3,7 @@ package struct WorkerState: DatabaseWord {
   package let rawValue: String
   package init(rawValue: String) { self.rawValue = rawValue }
 
-  /// The worker's heartbeats come in time.
+  /// The worker's heartbeats arrive in time.
   package static let alive = WorkerState(rawValue: "alive")
   /// The worker's last heartbeat is late.
   package static let silent = WorkerState(rawValue: "silent")
