@@ -3,15 +3,15 @@ package import Terminal
 
 /// One line of `haul check`.
 package struct CheckFinding: Sendable, Equatable {
-  /// Only `fail` makes the check fail.
+  /// The result of a check. Only `fail` makes `haul check` fail.
   package enum Verdict: String, Sendable { case ok, warn, fail }
 
   package var verdict: Verdict
-  /// What was looked at, in a word or two.
+  /// The checked object in one or two words.
   package var what: String
-  /// What was found.
+  /// The facts that the check found.
   package var detail: String
-  /// What to do; nil for what is right.
+  /// What the user should do; nil if nothing is wrong.
   package var advice: String?
 
   package static func ok(_ what: String, _ detail: String) -> CheckFinding {
@@ -26,7 +26,7 @@ package struct CheckFinding: Sendable, Equatable {
     CheckFinding(verdict: .fail, what: what, detail: detail, advice: advice)
   }
 
-  /// For programs.
+  /// The finding as JSON members for programs.
   package var members: [JSONValue.Member] {
     [
       .init("verdict", .string(verdict.rawValue)), .init("what", .string(what)),
@@ -34,7 +34,7 @@ package struct CheckFinding: Sendable, Equatable {
     ]
   }
 
-  /// For people: `warn  clock         this machine is 3s behind …`, and below it what to do.
+  /// Returns the finding for people: `warn  clock         this machine is 3s behind …`, and the advice on the next line.
   package func text(on screen: Screen) -> String {
     let style: Style =
       switch verdict {

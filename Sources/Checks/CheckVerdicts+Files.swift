@@ -2,8 +2,8 @@ package import JobQueue
 import Terminal
 
 extension CheckVerdicts {
-  /// Whether finished files have a digest and were ever verified, in one line: a recommendation is no warning. Nothing where no
-  /// job has completed.
+  /// Says in one line whether finished files have a digest and were ever verified. This is a recommendation and never a
+  /// warning. Returns nothing if no job has completed.
   package static func files(_ counts: DigestCounts, _ stores: [StoreRow]) -> [CheckFinding] {
     if counts.completed == 0 { return [] }
     let files = counted(counts.completed, "finished file")

@@ -4,20 +4,20 @@ package import Stores
 import Terminal
 
 extension CheckVerdicts {
-  /// What a pool knows of its stores; nil parts are what it could not be asked.
+  /// What the pool knows about its stores. A value is nil if the database could not be asked.
   package struct KnownStores: Sendable {
     package var rows: [StoreRow]?
-    /// The id that this pool's part files lie under.
+    /// The id of the directory that holds this pool's part files in each store.
     package var pool: String?
 
-    /// Nothing is known.
+    /// Creates a value. Without arguments, nothing is known.
     package init(rows: [StoreRow]? = nil, pool: String? = nil) {
       self.rows = rows
       self.pool = pool
     }
   }
 
-  /// A directory that was named as a store.
+  /// Checks a directory that the user named as a store.
   package static func store(_ probe: StoreProbe, _ known: KnownStores) -> [CheckFinding] {
     let name = probe.mount.name
     let directory = probe.mount.directory
@@ -46,7 +46,8 @@ extension CheckVerdicts {
     return findings + foreignParts(probe, pool: known.pool)
   }
 
-  /// An instance that this machine had when it was initialised; nil for what is right: `store` says so then.
+  /// Checks a store instance that was initialised on this machine. Returns nil if it is mounted, because `store` reports it
+  /// then.
   package static func recorded(_ row: StoreRow, marker: Result<String, StoreError>) -> CheckFinding?
   {
     if case .success(row.marker) = marker { return nil }
@@ -77,7 +78,7 @@ extension CheckVerdicts {
       what, "\(directory) is instance \(row.instance), \(counted(row.workers, "live worker"))")
   }
 
-  /// Little is less than a twentieth, or less than 1 GiB.
+  /// Warns if less than a twentieth or less than 1 GiB is free.
   package static func free(_ store: String, _ free: Int64, of total: Int64) -> CheckFinding {
     let (what, left) = ("store \(store)", HumanFormat.bytes(free))
     let detail = "\(left) of \(HumanFormat.bytes(total)) free"

@@ -3,8 +3,9 @@ package import JobQueue
 import Terminal
 
 extension CheckVerdicts {
-  /// A finding for each alarming vital of `rows`. Vitals that were never measured are left out, since a new pool is not ill,
-  /// and so are those that other findings have `told`: `connections` or, with the subject, `stranded_lanes films`.
+  /// Returns a finding for each alarming vital of `rows`. Omits vitals that were never measured, because a new pool is
+  /// healthy. Also omits vitals that other findings have reported: `told` lists them as `connections` or, with the subject, as
+  /// `stranded_lanes films`.
   package static func vitals(_ rows: [VitalRow], told: Set<String>) -> [CheckFinding] {
     let alarming = rows.filter { row in
       row.alarming && row.value != nil
@@ -14,10 +15,10 @@ extension CheckVerdicts {
     return alarming.map { .warn("vitals", detail($0), advice($0)) }
   }
 
-  /// `dead rows of ready: 250000 rows; deleted or replaced rows of …`
+  /// Returns a text such as `dead rows of ready: 250000 rows; deleted or replaced rows of …`.
   private static func detail(_ row: VitalRow) -> String {
     let value = row.value ?? 0
-    // A word of the database's own.
+    // The unit of this vital is a word of the database, so this vital has a sentence of its own.
     if row.vital == "stranded_lanes", let queue = row.subject {
       let hosts = counted(Int(clamped: value), "host")
       return

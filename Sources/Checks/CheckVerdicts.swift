@@ -4,7 +4,7 @@ package import JobQueue
 import Reports
 import Terminal
 
-/// What facts mean: thresholds and advice of `haul check`, and nothing else. Pure.
+/// The thresholds and the advice of `haul check`. These functions only turn facts into findings and have no side effects.
 package enum CheckVerdicts {
   package static func libraries(_ libraries: TransferLibraries, libpq: String) -> CheckFinding {
     let detail = "\(libraries.curlText), libpq \(libpq), OpenSSL \(libraries.openSSL)"
@@ -26,7 +26,7 @@ package enum CheckVerdicts {
       : .fail("connection", detail, "Use PostgreSQL 15 or newer.")
   }
 
-  /// What stands between this program and the server.
+  /// Says whether the connection has a session of its own or goes through a pooler in transaction mode.
   package static func pooler(hasSessions: Bool) -> CheckFinding {
     hasSessions
       ? .ok("pooler", "in session mode")
@@ -36,7 +36,7 @@ package enum CheckVerdicts {
         "Give them another address, or use session mode (pool_mode = session).")
   }
 
-  /// Nothing where every text can be stored.
+  /// Checks the encoding. Returns nothing if the database can store every text.
   package static func encoding(_ facts: DatabaseFacts) -> [CheckFinding] {
     if facts.encoding == "UTF8" { return [] }
     let advice =
@@ -50,7 +50,8 @@ package enum CheckVerdicts {
     ]
   }
 
-  /// `version` is nil where the database has no Haul schema; `isServed` says that a newer one serves this program too.
+  /// Compares schema versions. `version` is nil if the database has no Haul schema. `isServed` says whether a newer schema
+  /// also serves this program.
   package static func schema(version: Int?, program: Int, isServed: Bool) -> CheckFinding {
     guard let version else {
       return .fail("schema", "the database has no Haul schema", "Run 'haul migrate'.")
@@ -73,7 +74,7 @@ package enum CheckVerdicts {
     return .ok("schema", "version \(version), as this program needs")
   }
 
-  /// That all roles are there, and what this user may do by them.
+  /// Checks that all roles exist, and says what this user may do.
   package static func roles(_ facts: DatabaseFacts) -> CheckFinding {
     let names = PoolRole.allCases.reversed().map { $0.name(facts.may.prefix) }
     let missing = names.filter { !facts.roles.contains($0) }
@@ -98,7 +99,7 @@ package enum CheckVerdicts {
     return .ok("roles", "all four exist; \(facts.user) may \(listed(given, "and"))\(rest)")
   }
 
-  /// Nothing where no login of the pool may leave a transaction open for ever.
+  /// Warns about logins that may leave a transaction open without a limit. Returns nothing if there are none.
   package static func timeouts(_ facts: DatabaseFacts) -> [CheckFinding] {
     let logins = facts.patientLogins
     guard let first = logins.first else { return [] }
@@ -113,7 +114,7 @@ package enum CheckVerdicts {
     ]
   }
 
-  /// `a`, `a and b`, `a, b and c`.
+  /// Returns the words as a list such as `a`, `a and b` or `a, b and c`.
   private static func listed(_ words: [String], _ conjunction: String) -> String {
     guard let last = words.last, words.count > 1 else { return words.first ?? "" }
     return "\(words.dropLast().joined(separator: ", ")) \(conjunction) \(last)"
@@ -161,7 +162,7 @@ package enum CheckVerdicts {
       return .ok(what, detail + unseen)
     }
     if let standby = facts.standby {
-      // Vitals warn when these are too many.
+      // The vitals warn if there are too many of these transactions.
       return .ok(
         what,
         "no session here holds one open; \(standby.name) keeps rows of the last \(counted(standby.transactions, "transaction"))\(unseen)"
@@ -170,21 +171,21 @@ package enum CheckVerdicts {
     return .ok(what, "no session holds one open\(unseen)")
   }
 
-  /// What a queue's jobs wait for, and which of its workers cannot write.
+  /// The problems of one queue.
   package struct QueueTrouble: Sendable {
-    /// What keeps its waiting jobs.
+    /// The causes that keep its waiting jobs from starting.
     package var obstacles: [Obstacle]
-    /// One of its workers and why that cannot write to the store, where no live worker of it can.
+    /// One of the queue's workers and its error, if no live worker of the queue can write to the store; nil otherwise.
     package var store: String?
 
-    /// Nothing is known.
+    /// Creates a value. Without arguments, the queue has no problems.
     package init(obstacles: [Obstacle] = [], store: String? = nil) {
       self.obstacles = obstacles
       self.store = store
     }
   }
 
-  /// `mounted` are the stores that live workers mount; `troubles` is what is known of queues by their names.
+  /// Checks the queues. `mounted` are the stores that live workers mount. `troubles` are the known problems by queue name.
   package static func queues(
     _ rows: [QueueRow], mounted: Set<String>, troubles: [String: QueueTrouble] = [:]
   ) -> [CheckFinding] {
@@ -223,11 +224,11 @@ package enum CheckVerdicts {
 
   private static let diskFull = "disk_full"
 
-  /// Error classes for which a machine or Haul is to blame, not a URL or its server.
+  /// Error classes that point to a problem of a machine or of Haul, not of a URL or its server.
   private static let faultsOfMachines: Set<ErrorClass> = Set(
     [diskFull, "io", "not_permitted", "open_files", "internal"].map(ErrorClass.init(rawValue:)))
 
-  /// `counts` are the jobs that failed lately, by class.
+  /// Warns about recent failures that a machine caused. `counts` are the recently failed jobs by class.
   package static func failures(_ counts: [JobCount]) -> [CheckFinding] {
     let counts = counts.filter { $0.error.map(faultsOfMachines.contains) == true }
     if counts.isEmpty { return [] }

@@ -3,11 +3,11 @@ package import JobQueue
 import Log
 import Postgres
 
-/// What `haul check` asks of the database, as far as its user may see it: each question apart, so that one that is
-/// refused hides no other.
+/// The part of `haul check` that asks the database, as far as its user may read it. Each question is separate, so that the
+/// others still run if one is refused.
 package struct DatabaseCheck {
   package let queue: JobQueue
-  /// The sentence for an error of any kind.
+  /// Returns the sentence for an error of any kind.
   package let describe: (any Error) -> String
 
   package init(queue: JobQueue, describe: @escaping (any Error) -> String) {
@@ -15,7 +15,7 @@ package struct DatabaseCheck {
     self.describe = describe
   }
 
-  /// What was found, and what the pool knows of its stores.
+  /// Asks all questions. Returns the findings, and what the pool knows about its stores.
   package func run() async -> (findings: [CheckFinding], known: CheckVerdicts.KnownStores) {
     var findings = [CheckFinding.ok("pool", queue.database)]
     var may = true
@@ -73,7 +73,8 @@ package struct DatabaseCheck {
     return (findings, known)
   }
 
-  /// What is known of queues besides their rows. Jobs are looked at where none can start or where failed ones are tried again.
+  /// Returns known problems of the queues besides those in their rows. Looks at the jobs of queues in which no job can start
+  /// or jobs will be retried.
   private func troubles(
     of rows: [QueueRow]
   ) async throws -> [String: CheckVerdicts.QueueTrouble] {
@@ -91,7 +92,7 @@ package struct DatabaseCheck {
     return troubles
   }
 
-  /// Adds what `question` finds, or that it was refused.
+  /// Adds the findings of `question`, or a finding that says why the question failed.
   private func ask(
     _ what: String, _ findings: inout [CheckFinding], _ question: () async throws -> [CheckFinding]
   ) async {
