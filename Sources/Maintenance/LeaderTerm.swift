@@ -1,7 +1,7 @@
 /// Tracks the terms of this process as leader from the database's answer in each round.
 ///
 /// If this process stands in for a leader that hangs, the answer right after its own round is "do not lead", because
-/// maintenance has just run. That does not end its term. A later refusal does: another process has run maintenance.
+/// maintenance has just run. This answer does not end the term. A later one does, because another process has run maintenance.
 struct LeaderTerm {
   enum News: Equatable {
     case elected
@@ -10,17 +10,17 @@ struct LeaderTerm {
 
   private enum State {
     case unknown
-    /// Until `standsBy` or `unknown`. `keptAt`: the end of the last round; nil before the first.
+    /// This process leads until `standsBy` or `unknown`. `keptAt`: the end of the last round; nil before the first one.
     case leads(keptAt: ContinuousClock.Instant?)
     case standsBy
   }
 
-  /// How long maintenance must not have run before a process without the leader's lock leads (`haul.lead`).
+  /// How long no maintenance may have run before a process without the leader lock leads (`haul.lead`).
   static let patience = Duration.seconds(2)
 
   private var state = State.unknown
 
-  /// Takes the database's answer at `now`: whether this process leads. Returns an event to log.
+  /// Takes the database's answer at `now` to whether this process leads. Returns an event to log.
   mutating func asked(leads: Bool, now: ContinuousClock.Instant) -> News? {
     switch (state, leads) {
     case (.leads, true), (.standsBy, false): return nil
@@ -40,6 +40,6 @@ struct LeaderTerm {
     if case .leads = state { state = .leads(keptAt: now) }
   }
 
-  /// The leading session was lost.
+  /// Records that the leading session was lost.
   mutating func lost() { state = .unknown }
 }

@@ -4,24 +4,24 @@ package import Log
 package import Postgres
 import Synchronization
 
-/// Runs the pool's maintenance in the one process that holds the leader lock: rescue, promotion and partitions, every second.
+/// Runs the pool's maintenance every second in the one process that holds the leader lock: rescue, promotion and partitions.
 ///
 /// Coordinators and workers all run it, so a pool without a coordinator has maintenance too. The lock belongs to a session:
 /// when the process dies, another process takes it within a second.
 package final class Leadership: Sendable {
-  /// Time between two rounds of the leader.
+  /// The time between two rounds of the leader.
   package static let round = Duration.seconds(1)
-  /// Time between two attempts of a process that does not lead. Short enough that rounds follow each other within 3 seconds.
+  /// The time between two attempts of a process that does not lead. It is short enough that rounds follow within 3 seconds.
   private static let standby = Duration.milliseconds(1500)
-  /// Jobs moved in one step of promotion.
+  /// The number of jobs that one step of promotion moves.
   private static let promoteLimit = 1000
-  /// Staged lines of interrupted submissions, removed in one round.
+  /// The number of staged lines of interrupted submissions that one round removes.
   private static let clearLimit = 10_000
-  /// Number of future job ids that partitions must cover.
+  /// The number of future job ids that partitions must cover.
   private static let partitionRoom: Int64 = 2_000_000
 
   private struct State {
-    /// The server process of the session by which this process led in its last round.
+    /// The process id of the server process whose session led in the last round.
     var heldBy: Int32?
     var term = LeaderTerm()
     var rounds = 0
@@ -32,7 +32,8 @@ package final class Leadership: Sendable {
   private let logger: Logger
   private let state = Mutex(State())
 
-  /// `lock` is the session that holds the leader lock. `work` makes the calls and may be another session.
+  /// Creates a leadership. `lock` is the session that holds the leader lock. `work` makes the calls and may be another
+  /// session.
   package init(lock: Session, work: Session, logger: Logger) {
     self.lock = lock
     self.work = work
@@ -42,11 +43,11 @@ package final class Leadership: Sendable {
   /// Whether this process led in its last round.
   package var isLeading: Bool { state.withLock { $0.heldBy != nil } }
 
-  /// How many rounds this process has begun as leader.
+  /// The number of rounds that this process has begun as leader.
   package var rounds: Int { state.withLock { $0.rounds } }
 
-  /// Runs one round per second from `first` on, until the task is cancelled or a session is closed. Logs database errors and
-  /// tries the round again.
+  /// Runs one round per second, starting at `first`, until the task is cancelled or a session is closed. Logs database errors
+  /// and tries the round again.
   package func run(from first: ContinuousClock.Instant = .now) async {
     try? await Task.sleep(until: first, clock: .continuous)
     while !Task.isCancelled {
@@ -57,14 +58,14 @@ package final class Leadership: Sendable {
     }
   }
 
-  /// One round: takes the lock if it is free, and runs maintenance if this process has it.
+  /// Runs one round: takes the lock if it is free, and runs maintenance if this process has the lock.
   package func runRound() async {
     do {
       guard try await leads() else { return }
       try await keepHouse()
       state.withLock { $0.term.kept(now: .now) }
     } catch {
-      // A session closed by its owner is the end, not trouble.
+      // If the owner closes a session, this is the normal end and not an error.
       if !Task.isCancelled { logger.warning(.databaseLost, (.reason, LogValue("\(error)"))) }
     }
   }
@@ -77,7 +78,7 @@ package final class Leadership: Sendable {
         self.logger.warning(.leaderLost)
       }
       try await connection.requireSession()
-      // Asked in every round: a stand-in for a leader that hung no longer leads when that leader is back.
+      // Ask in every round: a process that stood in for a hanging leader must stop leading when that leader is back.
       return try await JobQueue(connection).lead() ? connection.backendPID : nil
     }
     let news = state.withLock { state in
@@ -86,7 +87,7 @@ package final class Leadership: Sendable {
     }
     switch news {
     case .elected: logger.info(.leaderElected)
-    // The leader that it stood in for is back.
+    // The leader that this process stood in for is back.
     case .standsBy(hasLed: true): logger.info(.leaderStandby)
     case .standsBy(hasLed: false): logger.debug(.leaderStandby)
     case nil: break
@@ -121,10 +122,10 @@ package final class Leadership: Sendable {
       if moved.due > 0 || moved.unheld > 0 {
         logger.info(.promoteDone, (.count, LogValue(moved.due + moved.unheld)))
       }
-      // Look for dead workers again, however many jobs are due.
+      // Look for dead workers again, even if many jobs are still due.
       if moved.due < Self.promoteLimit || ContinuousClock.now >= end { break }
     }
-    // After more than three seconds between two rounds, a leader rescues no jobs for a while.
+    // After more than three seconds between two rounds, a leader rescues no jobs for a while. So this part has a time limit.
     let lateEnd = ContinuousClock.now + Self.round / 2
     try await work.withConnection { connection in
       while try await JobQueue(connection).rollUp(limit: Self.promoteLimit) == Self.promoteLimit,

@@ -3,7 +3,7 @@ package import Log
 import Postgres
 import Synchronization
 
-/// A process that only runs maintenance. Any number may run; one leads, the others stand by.
+/// A process that only runs maintenance. Any number of coordinators may run: one leads, and the others stand by.
 package final class PoolCoordinator: Sendable {
   private let conninfo: String
   private let logger: Logger
@@ -13,7 +13,7 @@ package final class PoolCoordinator: Sendable {
   /// Whether this process led in its last round.
   package var isLeading: Bool { housekeeper.withLock { $0?.isLeading ?? false } }
 
-  /// How many rounds it has begun as leader.
+  /// The number of rounds that this process has begun as leader.
   package var rounds: Int { housekeeper.withLock { $0?.rounds ?? 0 } }
 
   /// Creates a coordinator without starting it. `conninfo` is a libpq connection string.
@@ -23,14 +23,14 @@ package final class PoolCoordinator: Sendable {
   }
 
   /// Runs until ``stop()``.
-  /// - Throws: errors at the start, such as a schema that is too new or a missing role. It logs later database errors and
-  ///   waits until they pass.
+  /// - Throws: errors at the start, such as a schema that is too new or a missing role. Later database errors are logged, and
+  ///   the coordinator waits until they pass.
   package func run() async throws {
     let configuration = ConnectionConfiguration(
       conninfo: conninfo, applicationName: "haul-coordinator", writes: true)
     let first = try await Connection.connect(configuration)
     try await JobQueue(first).requireSchema()
-    // Adds up no changes. Shows now, and not in the log of every round, whether this user may run maintenance.
+    // Adds up no changes. It shows at the start, and not in the log of every round, whether this user may run maintenance.
     _ = try await JobQueue(first).rollUp(limit: 0)
     await first.close()
 
@@ -49,7 +49,7 @@ package final class PoolCoordinator: Sendable {
     logger.info(.coordinatorStopped)
   }
 
-  /// Ends ``run()``; another coordinator, or a worker, takes over within a second.
+  /// Ends ``run()``. Another coordinator or a worker takes over within a second.
   package func stop() {
     leadership.withLock { running in
       if running == nil { running = Task {} }

@@ -2,7 +2,7 @@ package import Log
 package import Postgres
 
 extension Logger {
-  /// Logs the events of a session that reconnects whenever it is lost.
+  /// Logs an event of a session that reconnects whenever it is lost.
   package func log(_ event: Session.Event) {
     switch event {
     case .connected(let pid, false): debug(.databaseRestored, (.pid, LogValue(pid)))
