@@ -1,12 +1,12 @@
-/// One numbered migration: applied once to each database, by number.
+/// A numbered migration. It is applied once to each database.
 package struct Migration: Sendable {
-  /// Grows by one from each to the next.
+  /// The number of the migration. Each migration has the number of the previous one plus one.
   package let version: Int
-  /// The file's name without number and ending.
+  /// The name of the file without its number and extension.
   package let name: String
   package let sql: String
 
-  /// A migration of that number.
+  /// Creates a migration.
   package init(version: Int, name: String, sql: String) {
     self.version = version
     self.name = name
@@ -14,7 +14,7 @@ package struct Migration: Sendable {
   }
 }
 
-/// A group of statements applied again whenever its text changes.
+/// A group of SQL statements that is applied again whenever its text changes.
 package struct Repeatable: Sendable {
   package let name: String
   package let sql: String
@@ -29,14 +29,14 @@ package struct Repeatable: Sendable {
 package struct Edition: Sendable {
   /// The program's version, such as 0.1.0.
   package var program: String
-  /// In the order of their numbers.
+  /// The migrations in ascending order of their numbers.
   package var migrations: [Migration]
   package var repeatables: [Repeatable]
 
-  /// The newest migration's number.
+  /// The number of the newest migration.
   package var version: Int { migrations.last?.version ?? 0 }
 
-  /// The same for a pool whose roles begin with `prefix`.
+  /// Returns this edition for a pool whose role names start with `prefix`.
   package func naming(_ prefix: String) -> Edition {
     var edition = self
     edition.migrations = migrations.map {
@@ -49,44 +49,44 @@ package struct Edition: Sendable {
   }
 }
 
-/// The database's schema, compiled into the program from the .sql files beside this one.
+/// The database schema, compiled into the program from the .sql files in this folder.
 package enum Schema {
-  /// The version of the program that carries it.
+  /// The version of the program that contains this schema.
   package static let program = "0.1.0"
 
-  /// This program's own.
+  /// The edition of this program.
   package static let edition = Edition(
     program: program, migrations: migrations, repeatables: repeatables)
 
-  /// `Migrations/NNNN_name.sql`, in the order of their numbers. The first one makes a new database; earlier numbers belong
-  /// to versions that were never released.
+  /// The files `Migrations/NNNN_name.sql` in the order of their numbers. The first one creates a new database. Earlier numbers
+  /// belong to versions that were never released.
   package static let migrations: [Migration] = files(in: "Migrations").map { path, sql in
     let stem = path.dropFirst("Migrations/".count).dropLast(".sql".count)
     let parts = stem.split(separator: "_", maxSplits: 1)
     return Migration(version: Int(parts[0]) ?? 0, name: String(parts.last ?? ""), sql: sql)
   }
 
-  /// The newest version this program knows.
+  /// The newest schema version that this program knows.
   package static let version = migrations.last?.version ?? 0
 
-  /// Roles: belongs to the cluster, applied before all else.
+  /// The SQL that creates the roles. Roles belong to the cluster, so this SQL is applied first.
   package static let roles = textFiles["Roles/roles.sql"] ?? ""
 
-  /// The schema and its record of what has been applied.
+  /// The SQL that creates the schema and the tables that record what was applied.
   package static let base = textFiles["Roles/schema.sql"] ?? ""
 
-  /// Functions, views and grants, one group: a new function is open to everyone until the grants at the
-  /// end have been applied, so none is ever applied without the others.
+  /// Functions, views and grants as one group. A new function is open to everyone until the grants at the end are applied, so
+  /// all of them are always applied together.
   package static let repeatables = [
     Repeatable(
       name: "Functions and views",
       sql: ["Functions", "Views"].flatMap(files).map(\.sql).joined(separator: "\n"))
   ]
 
-  /// What the names of the four roles begin with unless a pool has another prefix; the files are written with it.
+  /// The default prefix of the four role names. The SQL files use this prefix.
   package static let defaultPrefix = "haul"
 
-  /// `sql` with the names of roles as they are in a pool whose roles begin with `prefix`.
+  /// Returns `sql` with the role names of a pool whose role names start with `prefix`.
   package static func naming(_ prefix: String, in sql: String) -> String {
     if prefix == defaultPrefix { return sql }
     return sql.replacing(
