@@ -6,7 +6,7 @@ package import Terminal
 extension AttemptRow {
   package typealias Column = Listing<AttemptRow>.Column
 
-  /// What a table shows, in 80 columns.
+  /// The columns of the table for people, which fit into 80 columns of text.
   package static let columns: [Column] = [
     Column("ATTEMPT", key: "attempt", .right, value: { .number($0.attempt) }),
     Column("WORKER", key: "worker", .right, value: { .number($0.worker) }),
@@ -24,7 +24,7 @@ extension AttemptRow {
       text: { HumanFormat.bytes($0.fetched) }),
   ]
 
-  /// What programs get besides.
+  /// Further columns that only the output for programs has.
   package static let moreColumns: [Column] = [
     Column("MACHINE", key: "machine", value: { .text($0.machine) }),
     Column("TOKEN", key: "token", .right, value: { .number($0.token) }),
@@ -37,13 +37,14 @@ extension AttemptRow {
     Column("MESSAGE", key: "message", value: { .text($0.message) }),
   ]
 
-  /// What stands below its row: ``failure(_:)``, and for a failure that does not count why.
+  /// Returns the note below the row: ``failure(_:)``, and the reason if the failure does not count.
   @Sendable package static func note(_ row: AttemptRow) -> String? {
     guard let failure = failure(row), let reason = row.whyNotCounted else { return failure(row) }
     return "\(failure) (\(reason))"
   }
 
-  /// nil for what counts and for what is no failure. A retry lets earlier failures no longer count.
+  /// The reason why a failure does not count; nil if it counts or if nothing failed. After a retry, earlier failures do not
+  /// count.
   private var whyNotCounted: String? {
     guard !charged, result == .failed || result == .rescued, endedAt != nil else { return nil }
     let retry = error.flatMap { word in
@@ -57,10 +58,10 @@ extension AttemptRow {
     }
   }
 
-  /// Whether it is a failure that counts against the job's limit of attempts.
+  /// Whether the attempt is a failure that counts against the job's maximum number of attempts.
   package var isCounted: Bool { charged && result == .failed }
 
-  /// What went wrong: `http_5xx (503): the server answers 503`; nil where nothing did.
+  /// Returns the failure such as `http_5xx (503): the server answers 503`; nil if nothing failed.
   @Sendable package static func failure(_ row: AttemptRow) -> String? {
     guard row.error != nil || row.message != nil else { return nil }
     let status = row.status.map { " (\($0))" } ?? ""

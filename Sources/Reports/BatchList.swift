@@ -5,7 +5,7 @@ package import Terminal
 extension BatchRow {
   package typealias Column = Listing<BatchRow>.Column
 
-  /// What a table shows, in 80 columns.
+  /// The columns of the table for people, which fit into 80 columns of text.
   package static let columns: [Column] = [
     Column("BATCH", key: "batch", isName: true, value: { .string($0.batch) }),
     Column("JOBS", key: "jobs", .right, value: { .number($0.jobs) }),
@@ -30,7 +30,7 @@ extension BatchRow {
       }, style: { $0.isPaused ? .yellow : nil }),
   ]
 
-  /// What programs and the view of one batch get besides.
+  /// Further columns for programs and for the view of one batch.
   package static let moreColumns: [Column] = [
     Column("RUNNING", key: "running", .right, value: { .number($0.running) }),
     .time("SUBMITTED", key: "submitted_at") { $0.submittedAt },
@@ -57,22 +57,23 @@ extension BatchRow {
     parts > 0 ? "\((parts * 10).rounded() / 10)" : "-"
   }
 
-  /// How it came to its end; nil while there is something left, and where its jobs are all in other batches.
+  /// The way in which the batch ended; nil while jobs are left, and if all its jobs are in other batches.
   private var end: String? {
     if jobs == 0 || unfinished > 0 { return nil }
     return cancelled == jobs ? "cancelled" : completed < jobs ? "ended" : "done"
   }
 
-  /// What follows the number of paused jobs.
+  /// The words after the number of paused jobs, if the count reached its maximum.
   private var orMore: String { held < Self.mostHeld ? "" : " or more" }
 
   /// The text for a batch whose jobs are all in other batches.
   package static let noJobs = "no jobs of its own"
 
-  /// What follows from ``noJobs``.
+  /// The explanation that follows ``noJobs``.
   package static let whereJobsAre = "existing jobs may be in another batch"
 
-  /// What an operator has said that keeps jobs of it from starting, or is being carried out; nil where there is nothing.
+  /// Returns the operator's command that keeps jobs of the batch from starting or that is being carried out; nil if there is
+  /// none.
   @Sendable package static func word(_ row: BatchRow) -> String? {
     switch (row.steering, row.pausedQueue) {
     case ("cancel", _): "being cancelled"

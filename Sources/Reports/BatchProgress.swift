@@ -1,45 +1,47 @@
 package import JobQueue
 package import Terminal
 
-/// What is known of jobs while they are waited for, from counts that come now and then and from what runs,
-/// which is looked at more often.
+/// The progress of jobs that a command waits for. It combines counts, which arrive now and then, with the running jobs, which
+/// are read more often.
 package struct BatchProgress {
-  /// The number of jobs that must have ended before their pace predicts the end of the rest, or a quarter of all: the view
+  /// The number of ended jobs from which Haul predicts the time left, unless a quarter of all jobs is fewer. The view
   /// `batches` has the same rule.
   private static let fewest = 20
-  /// How long nothing may run before the line says why, and how long no byte may arrive before no rate is shown.
+  /// How long no job may run before the line says why, and how long no byte may arrive before no rate is shown.
   private static let patience = Duration.seconds(5)
 
-  /// How much of a running job was there when that was last seen to change.
+  /// The downloaded bytes of a running job, and when this number last changed.
   private struct Change {
     var bytes: Int64
     var at: ContinuousClock.Instant
   }
 
   package private(set) var tally = Tally([])
-  /// Whether there was a count since the last look.
+  /// Whether jobs were counted since the last look at the running jobs.
   private var isCounted = false
   private var transfers: [TransferProgress] = []
-  /// Does not go back between two counts, although a job that has just ended is missing until the next.
+  /// All downloaded bytes. They do not decrease between two counts, although a job that has just ended is missing until the
+  /// next count.
   private var bytes: Int64 = 0
   private var expected = ExpectedBytes()
   private var bytesMeter = RateMeter()
   private var jobsMeter = RateMeter()
-  /// Since when nothing has been seen running.
+  /// The time since which no job was seen running.
   private var idleSince: ContinuousClock.Instant?
   private var changes: [Int64: Change] = [:]
   private var lookedAt: ContinuousClock.Instant?
 
-  /// The jobs were counted, at most once between two looks at what runs.
+  /// Takes the counts of the jobs. Call this at most once between two looks at the running jobs.
   package mutating func count(_ counts: [JobCount]) {
     tally = Tally(counts)
     isCounted = true
   }
 
-  /// What runs was looked at, after the last count and not before: a job that ended in between would have
-  /// its bytes counted twice.
+  /// Takes the running jobs, which must be read after the last count. Otherwise the bytes of a job that ended in between would
+  /// be counted twice.
   ///
-  /// A rate is what the job's worker has reported, and stays when the worker is gone: it counts only while bytes come.
+  /// The rate of a job is what its worker last reported, and the database keeps it even if the worker is gone. So the rate
+  /// only counts while the job's bytes increase.
   package mutating func look(_ running: [RunningRow], at now: ContinuousClock.Instant) {
     let last = changes
     changes = [:]
@@ -66,12 +68,12 @@ package struct BatchProgress {
   /// Whether there is anything to show yet.
   package var isSeen: Bool { lookedAt != nil }
 
-  /// True when nothing has run for a while.
+  /// Returns whether no job has run for a while.
   package func isIdle(at now: ContinuousClock.Instant) -> Bool {
     idleSince.map { $0.duration(to: now) >= Self.patience } ?? false
   }
 
-  /// The progress to show. Without a reading of the database for a while, it shows no rates.
+  /// Returns the progress to show. If the database has not been read for a while, the progress has no rates.
   package func frame(at now: ContinuousClock.Instant) -> ProgressFrame {
     let isKnown = lookedAt.map { $0.duration(to: now) < Self.patience } ?? false
     return ProgressFrame(
@@ -84,14 +86,14 @@ package struct BatchProgress {
       rate: isKnown ? rate : 0, timeLeft: isKnown ? timeLeft : nil)
   }
 
-  /// The sum of what running jobs report. Small files end before they report a rate: only then the rate is measured.
-  /// A measured rate also counts bytes that an earlier attempt had received.
+  /// The sum of the rates that running jobs report. Small files end before they report a rate. Then the rate is measured here,
+  /// and it also includes bytes that an earlier attempt downloaded.
   private var rate: Int64 {
     let reported = transfers.reduce(0) { $0 + $1.rate }
     return reported > 0 ? reported : bytesMeter.rate
   }
 
-  /// Estimated from the pace of the jobs, and at least the time that running jobs need; nil while there is no pace.
+  /// The time left, estimated from the pace of the jobs, and at least the time that the running jobs need; nil without a pace.
   private var timeLeft: Duration? {
     let running = transfers.compactMap(\.timeLeft).max()
     if tally.pending <= transfers.count { return running }

@@ -3,7 +3,7 @@ import JobModel
 package import JobQueue
 package import Terminal
 
-/// What has become of jobs that were waited for: each batch by itself, and a failed job of each error class.
+/// The results of jobs that a command waited for: of each batch, with one failed job of each error class as an example.
 package struct BatchReport: Sendable {
   private struct Batch: Sendable {
     let name: String
@@ -20,11 +20,11 @@ package struct BatchReport: Sendable {
   }
 
   private let batches: [Batch]
-  /// All of them together.
+  /// The sum of all batches.
   private let tally: Tally
   private let examples: [FailureExample]
 
-  /// Reads single jobs only if some failed. Jobs without a batch are reported with the first batch.
+  /// Reads the report. Reads single jobs only if some failed. Jobs without a batch are reported with the first batch.
   package init(of jobs: AwaitedJobs, from queue: JobQueue) async throws {
     var batches: [Batch] = []
     var all: [JobCount] = []
@@ -43,8 +43,8 @@ package struct BatchReport: Sendable {
     examples = tally.failed > 0 ? try await queue.failureExamples(of: jobs) : []
   }
 
-  /// - Throws: `ExitError` with code 1 if jobs failed or were cancelled, where `isJudge`. `selector` names all of them, where one
-  ///   can.
+  /// Prints the report. `selector` selects all these jobs for another command; nil if no selector can.
+  /// - Throws: `ExitError` with code 1 if jobs failed or were cancelled and `isJudge` is true.
   package func tell(
     label: String, selector: String?, print: ([JSONValue.Member], String) throws -> Void,
     _ display: ProgressDisplay,
@@ -69,7 +69,7 @@ package struct BatchReport: Sendable {
 }
 
 extension Tally {
-  /// `completed 3 jobs, 8.0 MiB`
+  /// The sentence about the completed jobs, such as `completed 3 jobs, 8.0 MiB`.
   fileprivate var completion: String {
     ended == 0 && pending == 0
       ? "\(BatchRow.noJobs): \(BatchRow.whereJobsAre)"

@@ -4,19 +4,19 @@ package import Postgres
 import Synchronization
 package import Terminal
 
-/// Waits until jobs have ended, through outages of the database too, and shows their progress.
+/// Waits until jobs have ended, even through outages of the database, and shows their progress.
 ///
-/// Each look reads counts that the database maintains, and the running jobs, so a batch of a million jobs costs no more
-/// than one of ten. The leader notifies that a batch has ended; if that notice is lost, the next look sees the end.
+/// Each look reads counts that the database maintains, and the running jobs. So a batch of a million jobs costs as much as
+/// one of ten. The leader notifies when a batch has ended. If this notification is lost, the next look sees the end.
 package struct BatchWait {
   package let jobs: AwaitedJobs
-  /// The command as typed, which begins its messages.
+  /// The command as the user typed it, which starts its messages.
   package let label: String
   package let database: ConnectionConfiguration
-  /// Prints one object for programs, or a sentence for people.
+  /// Prints an object for programs or a sentence for people.
   package let print: @Sendable ([JSONValue.Member], String) throws -> Void
   package let display: ProgressDisplay
-  /// Whether the command fails where jobs have failed.
+  /// Whether the command fails if jobs failed.
   package var isJudge = true
 
   package init(
@@ -32,12 +32,13 @@ package struct BatchWait {
     self.print = print
   }
 
-  /// Between two looks: as often as workers report progress.
+  /// The time between two looks, which is also the interval at which workers report progress.
   private static let interval = Duration.seconds(2)
-  /// Between two pictures on a terminal.
+  /// The time between two updates of the terminal.
   private static let repaint = Duration.milliseconds(500)
 
-  /// - Throws: `ExitError` with code 1 if jobs failed or were cancelled, where ``isJudge``.
+  /// Waits until all jobs have ended, and prints the report.
+  /// - Throws: `ExitError` with code 1 if jobs failed or were cancelled and ``isJudge`` is true.
   package func run() async throws {
     sayAtInterruption()
     let session = Session(
@@ -75,7 +76,7 @@ package struct BatchWait {
     }
   }
 
-  /// What is known of the jobs: the task that reads them writes it, and the display reads it.
+  /// The shared progress: the task that reads the jobs writes it, and the display reads it.
   private final class Board: Sendable {
     let progress = Mutex(BatchProgress())
 
@@ -84,7 +85,7 @@ package struct BatchWait {
     var frame: ProgressFrame { progress.withLock { $0.frame(at: .now) } }
   }
 
-  /// Shows it also while a lost connection keeps everybody from looking.
+  /// Waits for the end of the jobs. Updates the display even while a lost connection prevents reading.
   private func wait(_ session: Session) async throws {
     let board = Board()
     let painter = Task {
@@ -111,7 +112,7 @@ package struct BatchWait {
         $0.count(look.answer.0)
         $0.look(look.answer.1, at: clock.now)
       }
-      // What takes long, as jobs of other batches and what stands in the way may, must not keep the database busy.
+      // A slow query, such as one for jobs of other batches or for obstacles, must not keep the database busy.
       lookAt = clock.now + look.took * 9
       display.show(board.frame)
       if board.tally.pending == 0 { return }
@@ -126,7 +127,8 @@ package struct BatchWait {
     }
   }
 
-  /// Comes when it is time to look: at once, at each word of a batch's end, and after every interval.
+  /// Returns a stream that yields when it is time to look: at once, at each notification of a batch's end, and at each
+  /// interval.
   private func looks(_ session: Session) -> AsyncStream<Void> {
     let (looks, input) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let ticker = Task {
@@ -150,7 +152,7 @@ package struct BatchWait {
     return looks
   }
 
-  /// The jobs as another command takes them; nil where none can name all of them.
+  /// The arguments that select these jobs for another command; nil if no selector can name all of them.
   private var selector: String? {
     guard jobs.others.isEmpty, jobs.batches.count == 1 else { return nil }
     return "--batch \(shellWord(jobs.batches[0]))"
@@ -164,8 +166,8 @@ package struct BatchWait {
     }
   }
 
-  /// What `body` gives, and how long that took without any wait for a connection; nil when that was lost meanwhile: the
-  /// session makes a new one.
+  /// Returns the answer of `body`, and the time that this took without waiting for a connection. Returns nil if the connection
+  /// was lost meanwhile: the session then makes a new one.
   private func read<Answer: Sendable>(
     _ session: Session, _ body: @Sendable (JobQueue) async throws -> Answer
   ) async throws -> (answer: Answer, took: Duration)? {

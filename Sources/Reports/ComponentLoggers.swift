@@ -4,12 +4,12 @@ package import Log
 import Synchronization
 import Terminal
 
-/// Loggers of a program that speaks for several: each line begins with who speaks, on a terminal in a colour of its own.
-/// Lines of JSON name the component anyway and stay as they are.
+/// Loggers of a program with several components. Each line begins with the component's name, which has its own colour on a
+/// terminal. JSON lines already name the component and stay unchanged.
 ///
-/// Text that is not for finding a fault stays readable when thousands of jobs run: see ``JobLines``.
+/// Except at the level debug, the text stays readable while thousands of jobs run: see ``JobLines``.
 package final class ComponentLoggers: Sendable {
-  /// Between two counts of what was not shown.
+  /// The time between two reports of how many lines were not shown.
   private static let round = Duration.seconds(5)
 
   private let format: Logger.Format
@@ -17,14 +17,14 @@ package final class ComponentLoggers: Sendable {
   private let screen: Screen
   private let lines = Mutex(JobLines())
 
-  /// Voices of a log on standard error.
+  /// Creates the loggers for standard error.
   package init(format: Logger.Format, level: Logger.Level) {
     self.format = format
     self.level = level
     screen = Screen(.error, environment: ProcessInfo.processInfo.environment)
   }
 
-  /// A logger of `component`: `db`, `coordinator` or `worker-1` and so on.
+  /// Returns the logger of `component`, such as `db`, `coordinator` or `worker-1`.
   package func logger(_ component: String) -> Logger {
     if format == .json { return logger(component, to: .standardError) }
     let output = LogOutput.standardError(prefix: prefix(component))
@@ -37,7 +37,7 @@ package final class ComponentLoggers: Sendable {
     Logger(format: format, level: level, component: component, output: output)
   }
 
-  /// Says now and then while `body` runs, and once more at its end, how many lines were not shown.
+  /// Runs `body`. Every few seconds and at the end, reports how many lines were not shown.
   package func counting(while body: () async throws -> Void) async throws {
     let task = Task { await count() }
     let result: Result<Void, any Error>
@@ -51,7 +51,7 @@ package final class ComponentLoggers: Sendable {
     repeat {
       try? await Task.sleep(for: Self.round)
       guard let left = lines.withLock({ $0.endRound() }) else { continue }
-      // What cannot be written is lost, as lines of the log are.
+      // If a report cannot be written, it is lost, as lines of the log are.
       StandardStream.say(
         "\(prefix("pool"))more in 5 s: \(left). Use --log-level debug to see each line\n")
     } while !Task.isCancelled

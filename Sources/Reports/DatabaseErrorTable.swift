@@ -1,15 +1,15 @@
 package import Arguments
 package import Postgres
 
-/// What an error of the database means for the person who runs a command: its cause, the way out and the exit code.
+/// The meaning of database errors for the person who runs a command: cause, advice and exit code.
 package enum DatabaseErrorTable {
-  /// What `docs/errors.md` shows of an error, and how a command ends with it.
+  /// A row for an error in `docs/errors.md`, with the exit code of a command.
   package struct Row: Sendable {
-    /// How to recognise it: a code of five characters, a class of two, or words of libpq. " … " stands for any text between them.
+    /// The signs of the error: an SQLSTATE of five characters, its class of two, or words of libpq. " … " stands for any text.
     package let signs: [String]
-    /// What happened.
+    /// The cause of the error.
     package let cause: String
-    /// What a person can do.
+    /// The advice for the user.
     package let advice: String
     package let code: ExitCode
     let phase: Phase
@@ -19,10 +19,10 @@ package enum DatabaseErrorTable {
         (phase, signs, cause, advice, code)
     }
 
-    /// Whether an error of this phase with that code, or that text of libpq, is of this row.
+    /// Returns whether this row describes an error of this phase with this code or this text of libpq.
     fileprivate func matches(_ phase: Phase, _ state: SQLState?, _ text: String) -> Bool {
       guard self.phase == .always || self.phase == phase else { return false }
-      // The first of the two rows of 28000.
+      // There are two rows for 28000. This is the first one.
       if advice == DatabaseErrorTable.stranger && !isOfStranger(text) { return false }
       return signs.contains { sign in
         guard let state else {
@@ -33,16 +33,16 @@ package enum DatabaseErrorTable {
     }
   }
 
-  /// When an error counts as that of a row.
+  /// The phase in which an error has the meaning of its row.
   enum Phase: Sendable {
-    /// Before there is a connection.
+    /// There is no connection yet.
     case connecting
-    /// Once there is one.
+    /// The connection exists.
     case connected
     case always
   }
 
-  /// The row for an error that the server or libpq gave a code or words for; nil for the other errors.
+  /// Returns the row for an error with an SQLSTATE or with words of libpq; nil for other errors.
   package static func row(for error: PostgresError) -> Row? {
     let failure: (phase: Phase, state: SQLState?, text: String)? =
       switch error {
@@ -57,12 +57,13 @@ package enum DatabaseErrorTable {
       ?? (failure.phase == .connecting ? unreachable : unexplained)
   }
 
-  /// Whether a server on a local socket has no role of the user's name, which is the system's user where none is given.
+  /// Returns whether a server on a local socket has no role with the user's name. Without a name, it is that of the system's
+  /// user.
   package static func isOfStranger(_ reason: String) -> Bool {
     reason.contains(" on socket ") && reason.contains(/role ".*" does not exist/)
   }
 
-  /// The end of a sentence.
+  /// The advice for such a user: the end of a sentence.
   package static let adviceForStranger =
     "run Haul as a user that this PostgreSQL knows, for example with 'runuser -u postgres -- haul …'."
 
@@ -71,23 +72,23 @@ package enum DatabaseErrorTable {
 }
 
 extension DatabaseErrorTable {
-  /// In the order in which they are looked at: the first one counts.
+  /// All rows in the order in which they are tried. The first match wins.
   package static let rows = beforeConnecting + poolers + whileConnecting + statements
 
-  /// No server answered, and none of the rows fits.
+  /// The row for an error without a code that fits no other row: no server answered.
   package static let unreachable = Row(
     .connecting, "no code", cause: "No server answers.",
     advice: "Check that the server runs and that --database or HAUL_DATABASE_URL names it.",
     .unavailable)
 
-  /// A code that no row has.
+  /// The row for a code that has no row of its own.
   package static let unexplained = Row(
     .connected, "any other", cause: "The server refused a statement of Haul.",
     advice: "Run 'haul check' to check the database, the schema and the permissions.",
     .configuration)
 
-  /// What libpq finds on this machine: there is no code, and waiting does not mend it. (fe-secure-openssl.c, fe-connect.c,
-  /// fe-auth.c)
+  /// Errors that libpq finds on this machine. They have no SQLSTATE, and waiting does not help. (fe-secure-openssl.c,
+  /// fe-connect.c, fe-auth.c)
   private static let beforeConnecting = [
     Row(
       .connecting, "service file", "definition of service", cause: "The service does not exist.",
@@ -139,7 +140,7 @@ extension DatabaseErrorTable {
   private static let service =
     "Check the name of the service, ~/.pg_service.conf or the file that PGSERVICEFILE names, and the system's pg_service.conf (on Debian in /etc/postgresql-common)."
 
-  /// A pooler answers. (PgBouncer)
+  /// Errors of a pooler. (PgBouncer)
   private static let poolers = [
     Row(
       .connecting, "transaction pooling",
@@ -158,7 +159,7 @@ extension DatabaseErrorTable {
       .unavailable),
   ]
 
-  /// A server answers, and takes no session.
+  /// Errors of a server that answers but accepts no session.
   private static let whileConnecting = [
     Row(
       .connecting, "28000", cause: "The local server has no role with the name of this user.",

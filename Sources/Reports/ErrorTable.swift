@@ -1,18 +1,18 @@
 package import HaulTransfer
 package import JobModel
 
-/// Every error class that a job can end with: the transfer's, and those that only a pool has.
+/// All error classes that a job can end with: those of a transfer, and those that only a pool has.
 package enum ErrorTable {
-  /// What a class means and what follows from it, as `docs/errors.md` shows it.
+  /// The meaning of a class and the advice, as in `docs/errors.md`.
   package struct Explanation: Sendable, Equatable {
-    /// What happened.
+    /// The cause of the error.
     package var meaning: String
-    /// What a person can do.
+    /// The advice for the user.
     package var advice: String
-    /// What follows by itself.
+    /// Whether and how Haul itself retries after the error.
     package var retry: TransferError.Retry
 
-    /// A row made of its parts.
+    /// Creates an explanation.
     package init(_ retry: TransferError.Retry, _ meaning: String, _ advice: String) {
       self.meaning = meaning
       self.advice = advice
@@ -20,20 +20,20 @@ package enum ErrorTable {
     }
   }
 
-  /// The word of the database and the logs, and what it means.
+  /// An error class, as the database and the logs spell it, with its explanation.
   package struct Row: Sendable {
     package let word: ErrorClass
     package let explanation: Explanation
   }
 
-  /// In the order in which the documentation shows them.
+  /// All rows in the order of the documentation.
   package static let rows =
     TransferError.Class.allCases.map {
       Row(word: ErrorClass(rawValue: $0.rawValue), explanation: explanation(of: $0))
     }
     + ofPool
 
-  /// Made by the database from what several attempts have come to.
+  /// Classes that the database assigns because of the results of several attempts.
   private static let ofPool = [
     Row(
       word: .silent,
@@ -61,14 +61,14 @@ package enum ErrorTable {
     ),
   ]
 
-  /// What to do about an error class; nil for a class that this program does not know.
+  /// Returns the advice on an error class; nil for a class that this program does not know.
   package static func advice(on word: ErrorClass) -> String? {
     rows.first { $0.word == word }?.explanation.advice
   }
 }
 
 extension ErrorTable {
-  /// The classes of a transfer: meaning, advice and what is tried again. The database decides by the same words.
+  /// Returns the explanation of a transfer's class. The database decides about retries by the same class names.
   private static func explanation(of errorClass: TransferError.Class) -> Explanation {
     switch errorClass {
     case .dns:

@@ -13,7 +13,7 @@ extension FailureRow {
     Column("FIRST JOB", key: "first_job", .right, value: { .number($0.firstJob) }),
   ]
 
-  /// What programs get besides.
+  /// Further columns that only the output for programs has.
   package static let moreColumns: [Column] = [
     Column("MESSAGE", key: "message", value: { .text($0.message) })
   ]

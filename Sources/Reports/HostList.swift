@@ -21,14 +21,14 @@ extension HostRow {
       style: { $0.whyIdle == "blocked" ? .yellow : nil }),
   ]
 
-  /// The reason, with what it counts.
+  /// The reason why the host is idle, with the number of paused jobs if that is the reason.
   package var idle: String {
     guard let whyIdle else { return "-" }
     guard whyIdle == IdleReason.held.rawValue, let held else { return whyIdle }
     return "\(whyIdle) (\(held < Self.mostHeld ? "" : "at least ")\(held))"
   }
 
-  /// What programs get besides.
+  /// Further columns that only the output for programs has.
   package static let moreColumns: [Column] = [
     .time("BLOCKED UNTIL", key: "blocked_until") { $0.blockedUntil },
     Column("BLOCKED BY", key: "block_reason", value: { .text($0.blockReason) }),
@@ -42,8 +42,8 @@ extension HostRow {
       text: { $0.rangeUnsafe == true ? "unsafe" : "used" }),
   ]
 
-  /// Until when it is blocked, and why: `blocked until 2026-11-21 15:30:12: connect, 3 failures in a row`; nil where
-  /// it is not.
+  /// Returns until when and why the host is blocked: `blocked until 2026-11-21 15:30:12: connect, 3 failures in a row`; nil if
+  /// it is not blocked.
   @Sendable package static func block(_ row: HostRow) -> String? {
     guard let until = row.blockedUntil else { return nil }
     if row.blockReason == "operator" {

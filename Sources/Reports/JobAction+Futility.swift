@@ -3,17 +3,17 @@ package import JobQueue
 import Terminal
 
 extension JobAction {
-  /// How many jobs, the newest, are examined to explain why nothing happened to them.
+  /// The number of jobs, newest first, that are examined to explain why an action changed nothing.
   package static var looked: Int { 1000 }
 
-  /// Why nothing happened, from the states of the jobs that were named: `no job to retry: 2 jobs are completed, 1 is paused`, and what
-  /// to do instead where there is something.
-  /// `isCut`: there may be more jobs than these, the newest.
+  /// Returns why an action changed no job, from the states of the selected jobs: `no job to retry: 2 jobs are completed, 1 is
+  /// paused`. Adds another command if there is one that helps.
+  /// `isCut`: these are only the newest of the selected jobs.
   package func futility(_ states: [JobState], isCut: Bool = false) -> String {
     if states.isEmpty { return "no job to \(rawValue): no job matches the selectors" }
     let counts = Dictionary(states.map { ($0, 1) }, uniquingKeysWith: +)
       .sorted { ($1.value, $0.key) < ($0.value, $1.key) }
-    // A number alone would be taken for an id.
+    // The first number needs the word "job": alone it would look like an id.
     let others = counts.enumerated().map { index, state in
       (index == 0 && !isCut ? counted(state.value, "job") : "\(state.value)")
         + " \(state.value == 1 ? "is" : "are") \(state.key)"
@@ -24,7 +24,7 @@ extension JobAction {
       + (advice.map { "; \($0)" } ?? "")
   }
 
-  /// What does for a job in this state what was probably meant.
+  /// Returns the command that the user probably meant for a job in this state; nil if there is none.
   private func alternative(to state: JobState) -> String? {
     switch (self, state) {
     case (.retry, .completed):

@@ -1,31 +1,33 @@
 package import Log
 
-/// Lines about single jobs, only as many as a person can read. A round shows the first few of each event and counts the rest.
-/// After a round with too many, all are counted until they are few again, except some failures.
+/// Limits the log lines about single jobs to a readable number. A round shows the first few lines of each event and counts the
+/// rest. After a round with too many, all lines of the event are only counted until there are few again. Some failures are
+/// always shown.
 package struct JobLines {
-  /// How many events of one kind a round shows.
+  /// The number of lines that a round shows of each event.
   package static let most = 8
 
-  /// What counts as a line about a job, and how many of such are spoken of.
+  /// The events that are about a job, each with the word for its count.
   private static let events: [(event: LogEvent, word: String)] = [
     (.jobStarted, "started"), (.jobResumed, "resumed"), (.jobCheckpoint, "checkpoints"),
     (.jobCompleted, "completed"), (.jobRetry, "to be retried"), (.jobFailed, "failed"),
     (.jobReleased, "released"), (.jobPaused, "paused"), (.jobCancelled, "cancelled"),
   ]
 
-  /// Lines of this round.
+  /// The number of lines of each event in this round.
   private var counts: [LogEvent: Int] = [:]
-  /// What there was too much of in the last.
+  /// The events that had too many lines in the last round.
   private var floods: Set<LogEvent> = []
 
-  /// Whether the line of `event` that comes now is shown; one that is not about a job always is.
+  /// Returns whether to show a line of `event`. Lines that are not about a job are always shown.
   package mutating func take(_ event: LogEvent) -> Bool {
     guard Self.events.contains(where: { $0.event == event }) else { return true }
     counts[event, default: 0] += 1
     return counts[event, default: 0] <= allowance(event)
   }
 
-  /// Ends the round: `120 started, 118 completed` of what was not shown; nil where all was.
+  /// Ends the round. Returns the counts of the lines that were not shown, such as `120 started, 118 completed`; nil if there
+  /// are none.
   package mutating func endRound() -> String? {
     let left = Self.events.compactMap { event, word in
       let left = counts[event, default: 0] - allowance(event)

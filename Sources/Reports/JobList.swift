@@ -5,7 +5,7 @@ package import Terminal
 extension JobRow {
   package typealias Column = Listing<JobRow>.Column
 
-  /// What a table shows.
+  /// The columns of the table for people.
   package static let columns: [Column] = [
     Column("JOB", key: "job", .right, value: { .number($0.job) }),
     Column(
@@ -28,7 +28,7 @@ extension JobRow {
     Column("PATH", key: "path", isName: true, value: { .string($0.path) }),
   ]
 
-  /// What programs and the view of one job get besides.
+  /// Further columns for programs and for the view of one job.
   package static let moreColumns: [Column] = [
     Column("URL", key: "url", value: { .string($0.url) }),
     Column("STORE", key: "store", value: { .string($0.store) }),
@@ -54,14 +54,14 @@ extension JobRow {
       }),
   ]
 
-  /// When it may start: `not before 2026-11-21 15:30:12`; nil for what waits for no time.
+  /// Returns the earliest start, such as `not before 2026-11-21 15:30:12`; nil if the job waits for no time.
   @Sendable package static func due(_ row: JobRow) -> String? {
     row.runAt.map { "not before \(HumanFormat.time($0))" }
   }
 }
 
 extension Style {
-  /// How a job's state stands out; nil for a state that needs no attention.
+  /// The style of a job's state; nil for a state that needs no attention.
   package init?(_ state: JobState) {
     switch state {
     case .failed: self = .red
@@ -72,7 +72,7 @@ extension Style {
     }
   }
 
-  /// How a worker's state stands out; nil for a state that needs no attention.
+  /// The style of a worker's state; nil for a state that needs no attention.
   package init?(_ state: WorkerState) {
     switch state {
     case .dead: self = .red
@@ -82,7 +82,7 @@ extension Style {
     }
   }
 
-  /// How an attempt's result stands out; nil for a result that needs no attention.
+  /// The style of an attempt's result; nil for a result that needs no attention.
   package init?(_ result: AttemptResult) {
     switch result {
     case .failed: self = .red

@@ -2,13 +2,13 @@ import JobModel
 package import JobQueue
 package import Terminal
 
-/// All of one job and its attempts, as `haul job` and `haul top` show it.
+/// A report about one job and its attempts, for `haul job` and `haul top`.
 package struct JobReport: Sendable {
   package let job: JobRow
   private let attempts: [AttemptRow]
-  /// The worker that holds it now.
+  /// The worker that runs the job now.
   private let worker: WorkerRow?
-  /// What keeps it from being started.
+  /// The cause that keeps the job from starting.
   private let obstacle: Obstacle?
   /// The last command of an operator that changed it.
   private let command: OperationRow?
@@ -17,7 +17,7 @@ package struct JobReport: Sendable {
     A worker that mounts the directory of the part file continues the download. After five minutes any other worker starts it again.
     """
 
-  /// A report as given.
+  /// Creates a report.
   package init(
     _ job: JobRow, attempts: [AttemptRow], worker: WorkerRow? = nil, obstacle: Obstacle? = nil,
     command: OperationRow? = nil
@@ -29,7 +29,7 @@ package struct JobReport: Sendable {
     self.command = command
   }
 
-  /// Reads all of it; nil for a job that retention dropped since it was looked for.
+  /// Reads the report of a job; nil if retention removed the job meanwhile.
   /// - Throws: `JobQueueError.noSuchName` for a job that does not exist.
   package static func read(_ id: Int64, from queue: JobQueue) async throws -> JobReport? {
     var selector = JobSelector()
@@ -41,7 +41,7 @@ package struct JobReport: Sendable {
       return JobReport(
         job, attempts: attempts, worker: try await queue.worker(holder), command: command)
     }
-    // That it is paused, or waits for the time of its first attempt, is said already.
+    // The state column already says that a job is paused or waits for its first start.
     let isRetried = job.state == .scheduled && job.lastError != nil
     guard job.state == .queued || job.state == .interrupted || isRetried else {
       return JobReport(job, attempts: attempts, command: command)
@@ -57,13 +57,13 @@ package struct JobReport: Sendable {
   }
 
   private var listing: Listing<JobRow> {
-    // Of the worker that has it, or had it last: with disks of their own, the machine that has the file.
+    // The machine of the worker that runs the job or ran it last. If machines have separate disks, this one has the file.
     let machine = JobRow.Column(
       "MACHINE", key: "machine",
       value: { [worker, attempts] _ in .text(worker?.machine ?? attempts.last?.machine) })
     let process = JobRow.Column(
       "PID", key: "pid", .right, value: { [worker] _ in .number(worker?.pid) })
-    // Of a job that has failed, or that waits because its last attempt has.
+    // The error of a job that failed, or of the last attempt if the job waits because of it.
     let trouble = job.error ?? (job.finishedAt == nil ? attempts.last?.error : nil)
     let advice = JobRow.Column(
       "WHAT TO DO", key: "advice",
@@ -94,7 +94,7 @@ package struct JobReport: Sendable {
       JobRow.columns + JobRow.moreColumns + [machine, process, tries, last, waits, advice])
   }
 
-  /// `3 of 5 counted, 6 not counted`
+  /// Returns a text such as `3 of 5 counted, 6 not counted`.
   private static func tries(_ attempts: [AttemptRow], _ job: JobRow) -> String {
     var most = JobOptions.usualMaxAttempts
     if case .number(let number)? = job.options?[JobOption.maxAttempts.rawValue] {
@@ -107,20 +107,20 @@ package struct JobReport: Sendable {
 
   private static let history = Listing(AttemptRow.columns, note: AttemptRow.note)
 
-  /// The members of its JSON object.
+  /// The members of the report's JSON object.
   package var members: [JSONValue.Member] {
     let history = Listing(AttemptRow.columns + AttemptRow.moreColumns)
     let objects = attempts.map { JSONValue.object(history.members($0)) }
     return listing.members(job) + [.init("attempts", .array(objects))]
   }
 
-  /// A line a fact, and a table of the attempts.
+  /// Returns one line for each fact, and a table of the attempts.
   package func text(on screen: Screen) -> String {
     let table = attempts.isEmpty ? "" : "\n" + Self.history.table(attempts, on: screen)
     return listing.facts(job, on: screen) + table
   }
 
-  /// The same for a full screen of that width in columns; long facts take several lines.
+  /// Returns the facts and the table for a full screen that is `columns` wide. Long facts continue on the next line.
   package func lines(columns: Int) -> [StyledLine] {
     let table = attempts.isEmpty ? "" : Self.history.table(attempts, on: Screen(width: columns))
     let rows = table.split(separator: "\n").enumerated().map { index, row in

@@ -13,7 +13,7 @@ extension OperationRow {
     Column("ID", key: "id", .right, value: { .number($0.id) }),
   ]
 
-  /// What programs get besides.
+  /// Further columns that only the output for programs has.
   package static let moreColumns: [Column] = [
     .time("ENDED", key: "ended_at") { $0.endedAt },
     Column(

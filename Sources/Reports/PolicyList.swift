@@ -15,7 +15,7 @@ extension PolicyRow {
 }
 
 extension Listing.Column {
-  /// The least time between starts, in seconds for programs.
+  /// Returns a column for the minimum time between starts; in seconds for programs.
   package static func interval(_ seconds: @escaping @Sendable (Row) -> Double) -> Self {
     Self(
       "INTERVAL", key: "min_interval", .right, value: { .double(seconds($0)) },

@@ -26,7 +26,7 @@ extension QueueRow {
       style: { $0.workers == 0 ? .yellow : nil }),
   ]
 
-  /// What programs get besides.
+  /// Further columns that only the output for programs has.
   package static let moreColumns: [Column] = [
     Column("LIMIT", key: "max_running", .right, value: { .number($0.maxRunning) }),
     Column("WEIGHT", key: "weight", .right, value: { .number($0.weight) }),
@@ -34,7 +34,7 @@ extension QueueRow {
       "JOB OPTIONS", key: "defaults", value: { .object($0.defaults.members) }),
   ]
 
-  /// What was set for it: `weight 3, if_exists "replace"`; nil where nothing was.
+  /// Returns the settings of the queue such as `weight 3, if_exists "replace"`; nil if nothing was set.
   @Sendable package static func settings(_ row: QueueRow) -> String? {
     let weight = row.weight == 1 ? [] : ["weight \(row.weight)"]
     let all = weight + row.defaults.words
@@ -42,13 +42,13 @@ extension QueueRow {
   }
 }
 
-/// Options of jobs, by name.
+/// Job options by name.
 extension [String: JobOption.Value] {
   package var members: [JSONValue.Member] {
     sorted { $0.key < $1.key }.map { .init($0.key, $0.value.json) }
   }
 
-  /// `max_attempts 9`
+  /// The options as words, such as `max_attempts 9`.
   package var words: [String] { members.map { "\($0.name) \($0.value.line)" } }
 }
 

@@ -3,18 +3,18 @@ import JobModel
 package import JobQueue
 import Terminal
 
-/// How far jobs are.
+/// The progress of a set of jobs: counts and bytes.
 package struct Tally {
   package private(set) var completed = 0
   package private(set) var failed = 0
   package private(set) var cancelled = 0
-  /// Jobs that have not ended, including running ones.
+  /// The number of jobs that have not ended, including running ones.
   package private(set) var pending = 0
-  /// Bytes of the files that are there, and of what waits with a part of its file.
+  /// The size of the completed files plus the downloaded bytes of waiting jobs.
   package private(set) var bytes: Int64 = 0
-  /// What waits with a part of its file, in whole files.
+  /// The downloaded fractions of the files of waiting jobs, added up.
   package private(set) var parts = 0.0
-  /// Failed jobs by error class, if the counts have classes.
+  /// The number of failed jobs by error class, if the counts have classes.
   private var errors: [ErrorClass: Int] = [:]
 
   package init(_ counts: [JobCount]) {
@@ -37,22 +37,22 @@ package struct Tally {
     }
   }
 
-  /// Failed jobs by error class, in the order of the names.
+  /// The number of failed jobs by error class, sorted by the name of the class.
   package var classes: [(name: String, jobs: Int)] {
     errors.sorted { $0.key < $1.key }.map { ($0.key.rawValue, $0.value) }
   }
 
   package var ended: Int { completed + failed + cancelled }
 
-  /// Why nothing can run before its time or before a person acts, and what to do about it; nil if a job may start at any
-  /// moment. `selector` names the jobs for another command, if it can. `obstacle` keeps them from starting.
+  /// Returns why no job can start before a time or a person's action, and what to do; nil if a job may start at any
+  /// moment. `selector` selects the jobs for another command, if there is one. `obstacle` keeps the jobs from starting.
   package func reasonToStandStill(selector: String?, obstacle: Obstacle?) -> String? {
     guard pending > 0, let obstacle else { return nil }
     let sentence = obstacle.sentence(of: selector)
     return obstacle.kind == .held ? sentence : "nothing is running: \(sentence)"
   }
 
-  /// `3 jobs failed (2 http_4xx, 1 exists), 1 cancelled.`
+  /// The sentence about failures, such as `3 jobs failed (2 http_4xx, 1 exists), 1 cancelled.`
   package var failures: String {
     let classes = classes.map { "\($0.jobs) \($0.name)" }.joined(separator: ", ")
     if failed == 0 { return "\(counted(cancelled, "job")) cancelled." }

@@ -1,7 +1,7 @@
 package import Terminal
 
 extension Listing.Column {
-  /// A moment: for people to the second, for programs as the view gives it; both in UTC.
+  /// Returns a column for a time in UTC: to the second for people, and as the view returns it for programs.
   package static func time(
     _ title: String, key: String, _ moment: @escaping @Sendable (Row) -> String?
   ) -> Self {

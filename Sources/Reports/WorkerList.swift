@@ -5,7 +5,7 @@ package import Terminal
 extension WorkerRow {
   package typealias Column = Listing<WorkerRow>.Column
 
-  /// Whether it has trouble with a store, and would work otherwise.
+  /// Whether trouble with a store is the only problem of the worker.
   private var claimsLess: Bool { trouble != nil && state == .alive }
 
   package static let columns: [Column] = [
@@ -50,14 +50,14 @@ extension WorkerRow {
 }
 
 extension WorkerRow {
-  /// How many places its jobs take, and how many more jobs it holds: `16+2` where two wait for a disk or for a silent host.
+  /// The number of places that its jobs take, and of further jobs: `16+2` if two of them wait for a disk or for a silent host.
   package var placesTaken: String {
     running > concurrency ? "\(concurrency)+\(running - concurrency)" : "\(running)"
   }
 }
 
 extension [WorkerRow] {
-  /// That no other live worker can take the jobs of `worker`, as a warning; nil where one can, or there is nothing to take.
+  /// Returns a warning if no other live worker can take the jobs of `worker`; nil if one can, or if it has no jobs.
   package func warning(without worker: WorkerRow) -> String? {
     let isFree = { (names: [String]?, others: [String]?) in
       guard let names, let others else { return true }

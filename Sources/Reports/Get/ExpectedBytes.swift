@@ -1,12 +1,12 @@
-/// How many bytes files hold together, known once each has ended or runs with its length known.
+/// The total size of several files. It is known once each file has ended or runs with a known length.
 package struct ExpectedBytes: Sendable {
   package private(set) var total: Int64?
-  /// What was known last, and of how many files.
+  /// The last known total, and the number of its files.
   private var last: (total: Int64, files: Int)?
-  /// A bar that has counted files goes on counting files, not to run backwards.
+  /// Whether the progress bar counts files. Once it does, it continues to, so that it does not move backwards.
   package private(set) var countsFiles = false
 
-  /// The lengths of what runs, how many files have not ended, and those that are there.
+  /// Takes the lengths of the running files, the number of files that have not ended, and the completed files.
   package mutating func look(
     _ running: [Int64?], unfinished: Int, completed: (files: Int, bytes: Int64)
   ) {
@@ -14,7 +14,7 @@ package struct ExpectedBytes: Sendable {
     let isKnown = lengths.count == running.count && running.count >= unfinished
     let files = completed.files + unfinished
     if isKnown { last = (lengths.reduce(completed.bytes, +), files) }
-    // One that has just begun anew or waits to be tried again is as long as it was.
+    // A file that restarts or waits for a retry still has its earlier length.
     total = last.flatMap { files <= $0.files ? $0.total : nil }
     if total == nil, completed.files > 0 { countsFiles = true }
   }

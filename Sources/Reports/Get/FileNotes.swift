@@ -45,7 +45,7 @@ struct FileNotes {
     return lines
   }
 
-  /// The last suffix of a path, or of the path in a URL, in lower case; nil where there is none.
+  /// Returns the last suffix of a path, or of the path in a URL, in lower case; nil if there is none.
   private static func suffix(of text: String) -> String? {
     let path = text.prefix { $0 != "?" && $0 != "#" }
     let name = path.split(separator: "/").last ?? ""

@@ -3,19 +3,19 @@ import JobQueue
 package import Terminal
 import Worker
 
-/// One file of a `haul get` that has ended, for programs. The names of its members are those of a job's.
+/// The result of one file of `haul get`, for programs. Its JSON members have the same names as those of a job.
 package struct GetFile: Sendable {
   private let url: String?
-  /// Below the directory of the command.
+  /// The path below the directory of the command.
   private let path: String?
   private let bytes: Int64?
   private let digest: String?
-  /// A job's state, or `skipped`.
+  /// The state of the job, or `skipped`.
   private let state: String
   private let error: ErrorClass?
   private let message: String?
 
-  /// What has come of `line`; nil where the file has not ended.
+  /// Creates the result of `line`; nil if the file has not ended.
   init?(_ lease: SettledLease, _ line: SubmitLine?) {
     guard [.completed, .failed, .cancelled].contains(lease.state) else { return nil }
     let (ending, isThere) = (lease.ending, lease.state == .completed)
@@ -28,7 +28,7 @@ package struct GetFile: Sendable {
     message = isThere ? nil : ending.message
   }
 
-  /// A file that an earlier run downloaded. That run or this one has compared it with the digest of its line.
+  /// Creates the result of a file that an earlier run downloaded. That run or this one has verified the digest of its line.
   init(_ file: FinishedLine, _ line: SubmitLine?) {
     url = line?.url
     path = file.path
@@ -39,7 +39,8 @@ package struct GetFile: Sendable {
     message = nil
   }
 
-  /// In the order of a list of jobs. `directory` is that of the command as the user named it; the path begins with it.
+  /// Returns the JSON members in the order of a list of jobs. `directory` is the command's directory as the user typed it; the
+  /// path starts with it.
   package func members(in directory: String) -> [JSONValue.Member] {
     [
       .init("url", .text(url)), .init("path", .text(path.map { Self.joined(directory, $0) })),

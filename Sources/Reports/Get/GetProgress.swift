@@ -7,38 +7,39 @@ import Synchronization
 package import Terminal
 import Worker
 
-/// Shows a `haul get` while it runs, and counts what comes of it.
+/// Shows the progress of a `haul get`, and counts its results.
 package final class GetProgress: Sendable {
   private struct State {
     var tally: GetTally
-    /// By token, of what runs.
+    /// The running transfers by token.
     var running: [Int64: Running] = [:]
     var total = RateMeter()
     var isStopping = false
     var expected = ExpectedBytes()
-    /// Where the line of a path is among all, from the first need of one on.
+    /// The index in `lines` for each path; nil until it is first needed.
     var indices: [String: Int]?
     var hostTrouble = HostTroubleLines()
     var notes = FileNotes()
-    /// Says in a while what is waited for.
+    /// The task that shows a notice after a while: what the command waits for.
     var notice: Task<Void, Never>?
 
-    /// Whether to show progress. A run that stops shows none, because it would not count what is saved meanwhile.
+    /// Whether to show progress. A run that is stopping shows none, because the saved bytes of stopped downloads would be
+    /// missing in it.
     var isCounting: Bool { !isStopping && !tally.isSingleFailure }
   }
 
   private struct Running {
     var meter = RateMeter()
-    /// The most bytes of the file that it has had.
+    /// The maximum number of bytes of the file that were downloaded at any time.
     var most: Int64 = 0
     /// Whether a message has said that the download restarts.
     var isToldAnew = false
   }
 
   private static let interval = Duration.milliseconds(100)
-  /// More than what is fetched twice to be compared.
+  /// More bytes than Haul downloads twice to compare them.
   private static let slack: Int64 = 64 << 10
-  /// What takes no longer is not worth a word.
+  /// A wait that is shorter than this needs no message.
   private static let patience = Duration.seconds(1)
 
   private let lines: [SubmitLine]
@@ -46,7 +47,7 @@ package final class GetProgress: Sendable {
   private let report: (@Sendable (GetFile) -> Void)?
   private let state: Mutex<State>
 
-  /// `report` is called for each file as it ends, first for those that an earlier run downloaded.
+  /// Creates the progress. `report` is called for each file when it ends, first for those that an earlier run downloaded.
   package init(
     _ lines: [SubmitLine], on display: ProgressDisplay,
     report: (@Sendable (GetFile) -> Void)? = nil
@@ -57,7 +58,7 @@ package final class GetProgress: Sendable {
     state = Mutex(State(tally: GetTally(lines: lines.count, now: .now)))
   }
 
-  /// Runs `run` to its end, with what it does on the screen.
+  /// Runs `run` to its end, and shows its progress on the display.
   package func follow(_ run: GetRun) async throws -> GetTally {
     let painter = Task {
       while !Task.isCancelled {
@@ -85,7 +86,7 @@ package final class GetProgress: Sendable {
     await painter.value
     sayMore(state.withLock { $0.hostTrouble.end() })
     for line in state.withLock(\.notes.closing) { display.say("haul get: \(line)") }
-    // What the display ends with is how it has ended.
+    // The last progress on the display is the final result.
     if state.withLock(\.isCounting) { display.show(frame([])) }
     return state.withLock { state in
       state.tally.ended(now: .now)
@@ -112,7 +113,7 @@ package final class GetProgress: Sendable {
     }
   }
 
-  /// `line` is said unless something happens sooner, and instead of what was to be said so.
+  /// Replaces the pending notice. The new `line` is shown unless another event comes first.
   private func setNotice(_ line: String?) {
     let notice = line.map { line in
       Task { [display] in
@@ -127,7 +128,7 @@ package final class GetProgress: Sendable {
     last?.cancel()
   }
 
-  /// The user wants to stop.
+  /// Tells the user that the command is stopping because the user asked for it.
   package func stopping() {
     let isFirst = state.withLock { state in
       defer { state.isStopping = true }
@@ -180,12 +181,12 @@ package final class GetProgress: Sendable {
     display.say(path) { "haul get: \($0): starting again from the first byte: \(reason)" }
   }
 
-  /// A bar that falls would be a riddle.
+  /// Says why a download restarts: otherwise the user would wonder why the bar moves back.
   private func sayAnew(_ transfers: [RunningTransfer]) {
     let anew = state.withLock { state in
       transfers.filter { transfer in
         var running = state.running[transfer.token] ?? Running()
-        // An answer may come before anybody has seen what there was.
+        // The response may arrive before the display has seen the bytes of the earlier attempt.
         let isAnswered = transfer.fetched > 0 && transfer.bytes > 0
         running.most = max(running.most, transfer.bytes, isAnswered ? transfer.kept : 0)
         let isNews = !running.isToldAnew && transfer.bytes + Self.slack < running.most
@@ -235,15 +236,15 @@ package final class GetProgress: Sendable {
         state.running[transfer.token, default: Running()].meter.add(transfer.fetched, at: now)
       }
       let bytes = state.tally.bytes + transfers.reduce(0) { $0 + $1.bytes }
-      // What an earlier run had fetched says nothing of the rate, nor does the time until the first byte.
+      // Bytes of an earlier run and the time until the first byte do not count for the rate.
       let fetched = state.tally.fetched + transfers.reduce(0) { $0 + $1.fetched }
       if fetched > 0 { state.total.add(fetched, at: now) }
       state.expected.look(
         transfers.map(\.total), unfinished: state.tally.unfinished,
         completed: (state.tally.completed, state.tally.bytes))
-      // The bar counts the whole list, as the number of files does.
+      // The bar covers the whole list, and so does the number of files.
       let before = state.tally.bytesBefore
-      // One that has all its bytes is being published, and another has its place.
+      // A file with all its bytes is being published, and another file takes its place on the screen.
       let shown = transfers.filter { transfer in transfer.total.map { transfer.bytes < $0 } ?? true
       }
       let rows = shown.map {

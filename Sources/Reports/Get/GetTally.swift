@@ -5,23 +5,23 @@ import LocalPool
 package import Terminal
 package import Worker
 
-/// What has come of a `haul get` so far.
+/// The results of a `haul get` so far: counts and bytes.
 package struct GetTally: Sendable {
-  /// Files that this run downloads; the number of lines until they are in the queue.
+  /// The number of files that this run downloads; the number of lines until all lines are in the queue.
   package private(set) var all: Int
-  /// Files that an earlier run downloaded.
+  /// The number of files that an earlier run downloaded.
   package private(set) var finishedBefore = 0
-  /// Bytes of those files.
+  /// The total size of the files that an earlier run downloaded, in bytes.
   package private(set) var bytesBefore: Int64 = 0
   package private(set) var completed = 0
-  /// Files that are not downloaded because another file has the name and must stay.
+  /// The number of files that are not downloaded because another file has the name and must stay.
   package private(set) var skipped = 0
   package private(set) var failures = FailureTally()
-  /// Bytes of the completed files.
+  /// The total size of the files that this run completed, in bytes.
   package private(set) var bytes: Int64 = 0
-  /// Bytes of all attempts that have ended, received over the network.
+  /// The bytes that all ended attempts received over the network.
   package private(set) var fetched: Int64 = 0
-  /// Why the directory cannot be written.
+  /// The reason why the directory cannot be written; nil if it can.
   package var trouble: String?
   private let start: ContinuousClock.Instant
   private var end: ContinuousClock.Instant?
@@ -31,23 +31,23 @@ package struct GetTally: Sendable {
     start = now
   }
 
-  /// Files of the whole list, including those that an earlier run downloaded.
+  /// The number of files of the whole list, including those that an earlier run downloaded.
   package var files: Int { all + finishedBefore }
 
-  /// Files of the whole list that are there.
+  /// The number of files of the whole list that exist now.
   package var there: Int { completed + skipped + finishedBefore }
 
-  /// Files that have not ended.
+  /// The number of files that have not ended.
   package var unfinished: Int { max(all - completed - skipped - failed, 0) }
 
-  /// All lines are in the queue.
+  /// Records that all lines are in the queue.
   package mutating func submitted(jobs: Int, finished: [FinishedLine]) {
     all = jobs
     finishedBefore = finished.count
     bytesBefore = finished.reduce(0) { $0 + $1.bytes }
   }
 
-  /// A lease has ended.
+  /// Records the end of a lease.
   package mutating func settled(_ lease: SettledLease) {
     fetched += lease.ending.fetched ?? 0
     switch lease.state {
@@ -63,15 +63,15 @@ package struct GetTally: Sendable {
 
   package var failed: Int { failures.count }
 
-  /// Whether all there was to do was one file, and it failed: the line that says why leaves little to be said.
+  /// Whether the whole work was one file that failed. Then the line with its error is enough.
   package var isSingleFailure: Bool { all == 1 && failed == 1 && finishedBefore == 0 }
 
-  /// Nothing more will come.
+  /// Records the end of the run.
   package mutating func ended(now: ContinuousClock.Instant) { end = now }
 
   private var elapsed: Duration { start.duration(to: end ?? .now) }
 
-  /// For programs.
+  /// The results as JSON members for programs.
   package var members: [JSONValue.Member] {
     [
       .init("files", .number(files)), .init("completed", .number(completed)),
@@ -88,9 +88,10 @@ package struct GetTally: Sendable {
     ]
   }
 
-  /// `3 files, 1.2 GiB in 42s (29.1 MiB/s), 1 skipped, 4 failed`. If an earlier run downloaded files, the whole list is counted
-  /// too: `…, 298 of 300 complete, 229 finished before`. If the files hold more or less than this run fetched, because of an
-  /// earlier run or of unfinished files, both are shown: `1 file, 1.2 GiB; 0.4 GiB fetched in 15s (…)`.
+  /// The results such as `3 files, 1.2 GiB in 42s (29.1 MiB/s), 1 skipped, 4 failed`. If an earlier run downloaded files, the
+  /// whole list is counted too: `…, 298 of 300 complete, 229 finished before`. If this run downloaded more or fewer bytes than
+  /// its files have, because of an earlier run or of unfinished files, both are shown: `1 file, 1.2 GiB; 0.4 GiB downloaded in
+  /// 15s (…)`.
   package var sentence: String {
     var parts: [String] = []
     if completed > 0 || finishedBefore + skipped == 0 {
@@ -104,7 +105,7 @@ package struct GetTally: Sendable {
       }
       parts.append(part)
     }
-    // Where an earlier run has brought all of it, that says how many.
+    // If an earlier run downloaded all files, "finished before" says how many.
     if finishedBefore > 0 && finishedBefore < files {
       parts.append("\(completed + finishedBefore) of \(files) complete")
     }

@@ -2,31 +2,31 @@ import HaulTransfer
 package import JobModel
 import Terminal
 
-/// Lines about files of a host in trouble, no more of them than a person can read: of each host and reason the first few
-/// are shown, the others are counted. What is a file's own trouble is always shown.
+/// Limits the lines about files of hosts in trouble to a readable number. For each host and reason, the first few files are
+/// shown and the others are counted. Errors that concern only one file are always shown.
 package struct HostTroubleLines {
-  /// Shown of each.
+  /// The maximum number of lines for each host and reason.
   package static let most = 3
-  /// Between two looks at what was not shown.
+  /// The time between two reports of how many files were not shown.
   package static let round = Duration.seconds(5)
 
   private struct Trouble: Hashable {
     var host: String
     var error: ErrorClass
-    /// Else it is to be tried again.
+    /// Whether the files failed for good. Otherwise Haul retries them.
     var isFailed: Bool
   }
 
   private struct Count {
-    /// One that is tried again and again counts once.
+    /// The paths of the files. A file that is retried several times counts once.
     var files: Set<String> = []
-    /// How many of those were shown, and how many were reported as a number.
+    /// The number of these files that were shown or reported as a number.
     var told = 0
-    /// One a try.
+    /// The number of lines that were shown, one for each try.
     var lines = 0
   }
 
-  /// The sentence for those not shown: `and 197 more files of example.org failed for the same reason`.
+  /// The sentence about files that were not shown, such as `and 197 more files of example.org failed for the same reason`.
   package struct More: Equatable {
     var sentence: String
     var isFailed: Bool
@@ -38,7 +38,7 @@ package struct HostTroubleLines {
   private var counts: [Trouble: Count] = [:]
   private var lastRound: ContinuousClock.Instant?
 
-  /// Whether the line about a file that could not be fetched is shown.
+  /// Returns whether to show the line about a file that could not be downloaded.
   package mutating func take(path: String, host: String, error: ErrorClass, isFailed: Bool) -> Bool
   {
     guard Self.ofHost.contains(error) else { return true }
@@ -52,14 +52,14 @@ package struct HostTroubleLines {
     return true
   }
 
-  /// Once a round: troubles whose number of files has doubled since they were last shown.
+  /// Ends a round: returns the troubles whose number of files has doubled since they were last shown.
   package mutating func endRound(now: ContinuousClock.Instant) -> [More] {
     if let lastRound, lastRound.duration(to: now) < Self.round { return [] }
     lastRound = now
     return tell { _, count in count.files.count >= 2 * count.told }
   }
 
-  /// Every failure that was not shown.
+  /// Returns all failures that were not shown.
   package mutating func end() -> [More] { tell { trouble, _ in trouble.isFailed } }
 
   private mutating func tell(where isDue: (Trouble, Count) -> Bool) -> [More] {

@@ -2,21 +2,21 @@ import HaulSystem
 package import JobQueue
 package import Terminal
 
-/// One thing that keeps jobs from being started, as `haul why` tells it.
+/// A cause that keeps jobs from starting, as `haul why` shows it.
 package struct Cause: Sendable, Equatable {
   package let kind: Obstacle.Kind
-  /// How many of the jobs that were looked at it concerns.
+  /// The number of jobs that this cause affects, of those that were examined.
   package let jobs: Int
   package let finding: Obstacle.Finding
 
-  /// A cause as given.
+  /// Creates a cause.
   package init(_ kind: Obstacle.Kind, jobs: Int, _ finding: Obstacle.Finding) {
     self.kind = kind
     self.jobs = jobs
     self.finding = finding
   }
 
-  /// For programs.
+  /// The cause as JSON members for programs.
   package var members: [JSONValue.Member] {
     [
       .init("kind", .string(kind.rawValue)), .init("jobs", .number(jobs)),
@@ -24,30 +24,30 @@ package struct Cause: Sendable, Equatable {
     ]
   }
 
-  /// `12 jobs: The queue films is paused. Resume it with: haul queue resume films`
+  /// The line for people, such as `12 jobs: The queue films is paused. Resume it with: haul queue resume films`.
   package var line: String {
     "\(counted(jobs, "job")): \(SafeText.visible(finding.wholeSentence))"
   }
 }
 
-/// The jobs that a user asks about, and what else is known of them.
+/// The jobs that a user asks about, with further information about them.
 package struct AskedJobs: Sendable {
   package var selector: JobSelector
-  /// The arguments that select the same jobs for another command; empty for all jobs.
+  /// The arguments that select these jobs for another command; empty for all jobs.
   package var words: String
-  /// The number of these jobs that run, by host and by queue.
+  /// The number of running jobs among these, by host and by queue.
   package var runningOnHost: [String: Int] = [:]
   package var runningInQueue: [String: Int] = [:]
-  /// Batches with paused jobs and with jobs that are not paused.
+  /// The batches that have both paused jobs and others.
   package var partlyPaused: Set<String> = []
 
-  /// Jobs without further information.
+  /// Creates a value without further information.
   package init(_ selector: JobSelector, words: String) {
     self.selector = selector
     self.words = words
   }
 
-  /// What keeps these jobs, in the order in which the database lists it.
+  /// Returns the causes that keep these jobs from starting, in the order of the database.
   package func causes(_ found: [Obstacle]) -> [Cause] {
     let held = found.filter { $0.kind == .held }
     return found.filter(Self.isTold).map { obstacle in
@@ -66,7 +66,8 @@ package struct AskedJobs: Sendable {
     }
   }
 
-  /// Jobs that wait for their own time behind a block that ends by itself are shown with their next try.
+  /// Returns whether to show an obstacle. A temporary block of a host is hidden if all its jobs wait for their own start
+  /// times: these are shown with their next try.
   static func isTold(_ obstacle: Obstacle) -> Bool {
     obstacle.kind != .blocked || obstacle.seconds == nil || obstacle.due != 0
   }
@@ -74,7 +75,7 @@ package struct AskedJobs: Sendable {
   private var isOnlyHost: Bool { whose == nil || selector.host != nil && selector.batch == nil }
   private var isOnlyQueue: Bool { whose == nil || selector.queue != nil && selector.batch == nil }
 
-  /// Such as `this batch`; nil for all jobs.
+  /// The jobs in words such as `this batch`; nil for all jobs.
   private var whose: String? {
     if let ids = selector.ids { return ids.count == 1 ? "this job" : "these jobs" }
     if selector.batch != nil { return "this batch" }
@@ -82,7 +83,7 @@ package struct AskedJobs: Sendable {
     return selector.host == nil ? nil : "this host"
   }
 
-  /// The command resumes only the jobs that were asked about. Jobs that were paused by id are only listed.
+  /// Returns the finding for paused jobs. Its command resumes only jobs that the user asked about, or lists jobs paused by id.
   private func paused(_ obstacle: Obstacle, isAlone: Bool) -> Obstacle.Finding {
     let list = "--state paused" + (words.isEmpty ? "" : " \(words)")
     if selector.ids != nil {

@@ -1,24 +1,25 @@
 package import JobModel
 import Terminal
 
-/// Where jobs stand that have not ended, and what is in their way.
+/// The states of the jobs that have not ended, and the causes that keep them from starting.
 package struct JobsStanding {
   private let counts: [(state: JobState, count: Int)]
-  /// Jobs that have failed, where they were counted.
+  /// The number of failed jobs; 0 if they were not counted.
   package let failed: Int
-  /// What keeps those that wait, the worst first.
+  /// The causes that keep waiting jobs from starting, the worst first.
   package let causes: [Cause]
-  /// Waiting jobs that nothing keeps.
+  /// The number of waiting jobs that nothing blocks.
   private let free: Int
-  /// Causes that are not among ``causes``.
+  /// The number of causes that are missing in ``causes``.
   private let more: Int
-  /// Says which jobs the numbers cover, if they do not cover all.
+  /// A note that says which jobs the numbers cover, if they do not cover all.
   private let note: String?
 
-  /// The number of causes that people see.
+  /// The maximum number of causes that people see.
   package static let mostCauses = 6
 
-  /// `counts` are those of jobs that have not ended; `failed` is the number of jobs that have failed, where it was counted.
+  /// Creates a value. `counts` are those of jobs that have not ended. `failed` is the number of failed jobs, if it was
+  /// counted.
   package init(
     counts: [(state: JobState, count: Int)], failed: Int = 0, causes: [Cause] = [], free: Int = 0,
     more: Int = 0, note: String? = nil
@@ -31,17 +32,17 @@ package struct JobsStanding {
     self.note = note
   }
 
-  /// Jobs that have not ended.
+  /// The number of jobs that have not ended.
   package var total: Int { counts.reduce(0) { $0 + $1.count } }
 
-  /// Jobs that run.
+  /// The number of running jobs.
   package var running: Int { count(.running) }
 
   private func count(_ state: JobState) -> Int {
     counts.first { $0.state == state }?.count ?? 0
   }
 
-  /// How many jobs do not run, and a line for each cause. `selector` names the jobs for another command.
+  /// Returns how many jobs do not run, with a line for each cause. `selector` selects the jobs for another command.
   package func text(of selector: String) -> String {
     guard total > 0 else { return end(of: selector) }
     let waiting = counts.filter { $0.state != .running && $0.count > 0 }

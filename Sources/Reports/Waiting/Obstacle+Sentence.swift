@@ -5,55 +5,57 @@ package import JobQueue
 import Terminal
 
 extension Obstacle {
-  /// What is in the way, and what a person can do.
+  /// A cause in words, and what the user can do about it.
   package struct Finding: Sendable, Equatable {
-    /// `the queue films is paused`, without a stop; it may hold several sentences.
+    /// The cause without a full stop at its end, such as `the queue films is paused`. It may have several sentences.
     package var cause: String
-    /// `resume it with`, before ``command``.
+    /// The words before ``command``, such as `resume it with`.
     package var remedy: String?
-    /// What to type.
+    /// The command to type.
     package var command: String?
 
-    /// A finding made of its parts.
+    /// Creates a finding.
     package init(_ cause: String, _ remedy: String? = nil, _ command: String? = nil) {
       self.cause = cause
       self.remedy = remedy
       self.command = command
     }
 
-    /// `the queue films is paused. Resume it with: haul queue resume films`
+    /// The cause and the remedy, such as `the queue films is paused. Resume it with: haul queue resume films`.
     package var sentence: String {
       guard let remedy, let command else { return cause }
       return "\(Self.stopped(cause)) \(Self.capital(remedy)): \(command)"
     }
 
-    /// The same as a sentence that stands alone; nothing follows a command.
+    /// The cause and the remedy with a capital letter at the start, and with a full stop unless a command ends the text.
     package var wholeSentence: String {
       Self.capital(command == nil ? Self.stopped(cause) : sentence)
     }
 
-    /// The cause as a sentence that stands alone.
+    /// The cause with a capital letter and a full stop.
     package var causeSentence: String { Self.capital(Self.stopped(cause)) }
 
     private static func capital(_ text: String) -> String {
       text.prefix(1).uppercased() + text.dropFirst()
     }
 
-    /// A reason may end with a stop of its own.
+    /// Adds a full stop, unless the text has its own end mark.
     private static func stopped(_ text: String) -> String {
       text.last.map { ".?!".contains($0) } == true ? text : "\(text)."
     }
   }
 
-  /// `the host example.org is blocked for 40s (connect)`. `selector` names those that wait for another command, where one can.
+  /// Returns the cause and the remedy, such as `the host example.org is blocked for 40s (connect)`. `selector` selects the
+  /// waiting jobs for another command, if there is one.
   package func sentence(of selector: String?) -> String { finding(of: selector).sentence }
 
-  /// The same where the advice on the error class stands beside it.
+  /// Returns the sentence for places that already show the advice on the error class.
   package func sentenceWithoutAdvice(of selector: String?) -> String {
     kind == .early ? early(hasAdvice: false).sentence : sentence(of: selector)
   }
 
-  /// The same in its parts. `whose` are the jobs that ``own`` of those that run belong to, such as `this batch`.
+  /// Returns the cause and the remedy separately. `own` is how many of the running jobs belong to `whose`, such as `this
+  /// batch`.
   package func finding(of selector: String?, own: Int? = nil, whose: String? = nil) -> Finding {
     let word = shellWord(name)
     switch kind {
@@ -112,7 +114,7 @@ extension Obstacle {
       return Finding("an operator has blocked the host \(name)\(time)", "unblock it with", unblock)
     }
     let cause = reason.map { " (\($0))" } ?? ""
-    // What waits for its own time would not start for that.
+    // Unblocking does not start jobs that wait for their own start times.
     if due == 0 { return Finding("the host \(name) is blocked\(time)\(cause)") }
     return Finding("the host \(name) is blocked\(time)\(cause)", "try it now with", unblock)
   }
@@ -132,7 +134,7 @@ extension Obstacle {
     }
   }
 
-  /// ` (4 of this batch)`
+  /// Returns a part such as ` (4 of this batch)`.
   private static func part(_ own: Int?, _ whose: String?) -> String {
     guard let own, let whose else { return "" }
     return " (\(own == 0 ? "none" : "\(own)") of \(whose))"
@@ -151,7 +153,7 @@ extension Obstacle {
       "the last attempt failed with \(reason). The next try is in \(wait)\(number)\(advice)")
   }
 
-  /// How long it goes on where attempts do not count.
+  /// How long Haul continues with attempts that do not count.
   private var patience: String {
     let limit = maxAttempts.map { " against the limit of \($0)" } ?? ""
     let end = maxWait.map { ". Haul gives up after \(HumanFormat.duration(.seconds($0))) of them" }
@@ -164,7 +166,8 @@ extension Obstacle {
 }
 
 extension WorkerStart {
-  /// `haul worker --store main=DIRECTORY --queue films --allow-net 10.0.0.1`: what every message prints that asks for a worker.
+  /// The command that messages print to start such a worker: `haul worker --store main=DIRECTORY --queue films --allow-net
+  /// 10.0.0.1`.
   package var command: String {
     let schemes = schemes ?? []
     let addresses = (hosts ?? []).compactMap(IPAddress.spelled(by:)).filter {
@@ -178,19 +181,19 @@ extension WorkerStart {
       + networks.map { " --allow-net \($0)" }.joined()
   }
 
-  /// More are not read in one line.
+  /// The maximum number of networks in the command. Users do not read more in one line.
   private static var mostNetworks: Int { 8 }
 }
 
 extension ErrorTable {
-  /// Whether an attempt that ends with it counts against a job's limit; so does what this program does not know.
+  /// Returns whether an attempt that ends with this class counts against the job's maximum. Unknown classes count.
   package static func isCharged(_ error: ErrorClass) -> Bool {
     guard let row = rows.first(where: { $0.word == error }) else { return true }
     return row.explanation.retry != .host && row.explanation.retry != .worker
   }
 
-  /// What a person can do while a job waits for its next attempt: the first sentence of the advice, without its stop. nil where
-  /// that is about a job that has failed for good.
+  /// Returns what the user can do while a job waits for its next attempt: the first sentence of the advice, without its full
+  /// stop. Returns nil if the advice is about jobs that have failed for good.
   package static func hint(on error: ErrorClass) -> String? {
     guard let advice = advice(on: error) else { return nil }
     let first = advice.split(separator: ". ", maxSplits: 1)[0]

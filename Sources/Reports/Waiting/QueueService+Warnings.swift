@@ -2,9 +2,9 @@ package import HaulTransfer
 package import JobQueue
 
 extension QueueService {
-  /// Why what was submitted to `queue` will wait or fail, and what to do; empty where it will not.
+  /// Returns why jobs that were submitted to `queue` will wait or fail, and what to do; empty if they can run.
   ///
-  /// `schemes` are those of the URLs besides http and https, `addresses` those that are not public.
+  /// `schemes` are the URL schemes of the jobs other than http and https. `addresses` are their addresses that are not public.
   package func warnings(
     queue: String, schemes: Set<String>, addresses: Set<IPAddress>
   ) -> [String] {
