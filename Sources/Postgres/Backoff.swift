@@ -1,5 +1,5 @@
-/// Waits that grow: each is random between nothing and a bound that doubles up to a limit, so that
-/// many who fail together do not come back together.
+/// Growing random waits. Each wait is between zero and a bound that doubles up to a limit. So clients that fail together do
+/// not retry together.
 struct Backoff {
   let first: Duration
   let limit: Duration

@@ -1,15 +1,15 @@
 import HaulSystem
 import Synchronization
 
-/// A running operation, as the connection's thread sees it.
+/// A running operation as the connection's thread sees it.
 struct Call {
   let operation: Operation
   var watch: CallWatch
   var cancelRequest: CancelRequest?
-  /// The last result that was no error, and the first error.
+  /// The last result that was no error. `error` is the first error.
   var rows = Rows()
   var error: PostgresError?
-  /// Nothing more will arrive for this call.
+  /// Whether the server has answered completely: nothing more arrives for this call.
   var isAnswered = false
 
   init(_ operation: Operation, now: ContinuousClock.Instant) {
@@ -17,25 +17,25 @@ struct Call {
     watch = CallWatch(deadline: now + operation.timeout)
   }
 
-  /// Whether the call may end. While a cancel request is under way it may not: the request would
-  /// hit the next call.
+  /// Whether the call may end. It may not end while a cancel request is under way, because the request would then cancel the
+  /// next call.
   var isOver: Bool {
     isAnswered && cancelRequest?.isDone ?? true
   }
 
-  /// Tells the caller. A statement that was finished before its cancel request arrived is a success.
+  /// Gives the result to the caller. If a statement finished before its cancel request arrived, the result is a success.
   func settle() {
     operation.promise.settle(result)
   }
 
-  /// Tells the caller of a connection that ended under the call.
+  /// Gives the result to the caller after the connection ended during the call.
   func settle(lost: PostgresError) {
     operation.promise.settle(isAnswered ? result : .failure(watch.reason?.error ?? lost))
   }
 
   private var result: Result<Rows, any Error> {
     if let reason = watch.reason {
-      // Sending COPY data has no answer that could prove success.
+      // Sent COPY data gets no answer that could prove success.
       if case .copyData = operation.request { return .failure(reason.error) }
       if error?.sqlState == .queryCanceled { return .failure(reason.error) }
     }
@@ -44,7 +44,7 @@ struct Call {
 }
 
 extension CallWatch.Reason {
-  /// The result for the caller.
+  /// The error for the caller.
   var error: any Error {
     switch self {
     case .timeout: PostgresError.timedOut
@@ -53,14 +53,14 @@ extension CallWatch.Reason {
   }
 }
 
-/// A cancel request on a short-lived thread of its own, since it blocks.
+/// A cancel request. It blocks, so it has its own short-lived thread.
 final class CancelRequest: Sendable {
   private let done = Atomic(false)
 
-  /// Whether it can no longer hit anything.
+  /// Whether the request has ended, so that it can no longer cancel anything.
   var isDone: Bool { done.load(ordering: .acquiring) }
 
-  /// Sends the request and signals `wakeUp` when it has been delivered or has failed.
+  /// Sends the request. Signals `wakeUp` when the request has been delivered or has failed.
   init(_ key: LibpqCancelKey?, wakeUp: EventDescriptor) {
     let isStarted = DetachedThread.start {
       key?.request()

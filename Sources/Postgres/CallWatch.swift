@@ -1,4 +1,4 @@
-/// Decides when a running call is cancelled, and when its connection is given up.
+/// Decides when to cancel a running call, and when to give up its connection.
 struct CallWatch {
   typealias Instant = ContinuousClock.Instant
 
@@ -9,14 +9,14 @@ struct CallWatch {
 
   enum Action: Equatable {
     case none
-    /// Ask the server to stop, once.
+    /// Ask the server to stop the statement. This happens only once.
     case requestCancel
-    /// The call and the cancel request got no answer: the connection is dead.
+    /// Give up the connection: the server did not answer the call or the cancel request.
     case giveUp
   }
 
   private enum State {
-    /// Becomes stopping at its deadline or when the task is cancelled.
+    /// The call runs. It becomes `stopping` at its deadline or when its task is cancelled.
     case running(deadline: Instant)
     case stopping(Reason, until: Instant)
   }
@@ -30,12 +30,12 @@ struct CallWatch {
     state = .running(deadline: deadline)
   }
 
-  /// Why the call was asked to stop; nil if it was not.
+  /// The reason for the cancel request; nil if there was none.
   var reason: Reason? {
     if case .stopping(let reason, _) = state { reason } else { nil }
   }
 
-  /// When `check` must be called again if nothing happens before.
+  /// The time at which `check` must be called again, unless something happens earlier.
   var nextCheck: Instant {
     switch state {
     case .running(let deadline): deadline

@@ -1,12 +1,11 @@
 import HaulSystem
 
 extension Connection {
-  /// Sends rows with `COPY … FROM STDIN` and returns how many were stored.
+  /// Sends rows with `COPY … FROM STDIN`, and returns the number of rows that were stored.
   ///
-  /// All or nothing: an error, also one that `chunks` throws, or the task's cancellation ends the
-  /// COPY as failed. A row the server refuses shows when all chunks are sent. The time-out holds for
-  /// each chunk and for the end. Chunks are pieces of COPY's text or CSV, cut anywhere; some tens of
-  /// KiB each is best.
+  /// The COPY stores all rows or none. It fails if `chunks` throws or the task is cancelled. If the server refuses a row, this
+  /// throws after all chunks were sent. The time-out applies to each chunk and to the end. Chunks are pieces of COPY's text or
+  /// CSV format and may be cut anywhere. Some tens of KiB per chunk work best.
   package func copyIn(
     _ sql: String, _ chunks: some AsyncSequence<[UInt8], any Error> & Sendable
   ) async throws -> Int {
@@ -20,10 +19,10 @@ extension Connection {
       for try await chunk in chunks {
         _ = try await link.perform(.copyData(chunk))
       }
-      // A cancelled task's sequences end early, and that must not look like the end of the data.
+      // The sequences of a cancelled task end early. This must not look like the end of the data.
       try Task.checkCancellation()
     } catch {
-      // The server's answer is the failure that is asked for here.
+      // This call asks the server to fail the COPY, so its error is expected.
       _ = try? await link.perform(.copyEnd(failure: "the sender failed"), shielded: true)
       throw error
     }

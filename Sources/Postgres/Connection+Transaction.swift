@@ -5,16 +5,15 @@ extension Connection {
   /// The transaction whose body the current task runs.
   @TaskLocal private static var current: Connection?
 
-  /// How often a transaction is begun in all.
+  /// The maximum number of times that a transaction is begun.
   private static let transactionAttempts = 8
 
-  /// Runs `body` in a transaction at READ COMMITTED; what it did is durable on return.
+  /// Runs `body` in a transaction at READ COMMITTED. Its changes are durable on return.
   ///
-  /// `body` gets a connection of its own for the time it runs; other callers of this one wait.
-  /// After a deadlock or a serialization failure everything is rolled back and `body` runs again, a
-  /// few times with growing random waits, so it must do nothing else that cannot be repeated. On any
-  /// other error, and on cancellation, it is rolled back and the error thrown. If the connection is
-  /// lost during the commit, it is unknown whether the commit took effect.
+  /// `body` gets its own connection while it runs, and other callers of this connection wait. After a deadlock or a
+  /// serialization failure, everything is rolled back and `body` runs again, a few times with growing random waits. So `body`
+  /// must not do anything else that cannot be repeated. On any other error and on cancellation, this rolls back and throws. If
+  /// the connection is lost during the commit, it is unknown whether the commit took effect.
   package func transaction<T: Sendable>(
     _ body: @Sendable (Connection) async throws -> T
   ) async throws -> T {
@@ -42,7 +41,7 @@ extension Connection {
     }
   }
 
-  /// Runs `body` in a transaction of that isolation once.
+  /// Runs `body` once in a transaction with this isolation level.
   func attemptTransaction<T: Sendable>(
     isolation: String = "READ COMMITTED", _ body: @Sendable (Connection) async throws -> T
   ) async throws -> T {
@@ -56,7 +55,7 @@ extension Connection {
       _ = try await inner.perform(inner.beginning(isolation))
       let value = try await Self.$current.withValue(inner) { try await body(inner) }
       let commit = try await inner.perform(.query("COMMIT", []), shielded: true)
-      // The server answers a COMMIT after an error with ROLLBACK, and calls it a success.
+      // After an error, the server answers a COMMIT with ROLLBACK and reports a success.
       guard commit.commandTag == "COMMIT" else {
         throw PostgresError.misuse("a transaction's body hid an error: it was rolled back")
       }
@@ -73,7 +72,7 @@ extension Connection {
     return .query(begin, [])
   }
 
-  /// Whatever state the transaction is in, it is over afterwards, or the connection is.
+  /// Ends the transaction, whatever its state. If that fails, closes the connection.
   private func rollBack() async {
     do {
       _ = try await perform(.query("ROLLBACK", []), shielded: true)
@@ -82,7 +81,7 @@ extension Connection {
     }
   }
 
-  /// Waits until no other call uses the connection; to be followed by `mutex.release()`.
+  /// Waits until no other call uses the connection. The caller must then call `mutex.release()`.
   func takeTurn(shielded: Bool) async throws {
     if isTransaction, isOver.load(ordering: .relaxed) {
       throw PostgresError.misuse("a transaction's connection was used after its end")
@@ -90,7 +89,7 @@ extension Connection {
     if !isTransaction, let current = Self.current, current.link === link,
       !current.isOver.load(ordering: .relaxed)
     {
-      // It would wait for the transaction, which waits for it.
+      // This call would wait for the transaction, and the transaction would wait for this call.
       throw PostgresError.misuse("a transaction's body must use the connection it is given")
     }
     if !shielded { try Task.checkCancellation() }

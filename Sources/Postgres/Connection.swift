@@ -1,31 +1,31 @@
 import HaulSystem
 import Synchronization
 
-/// One connection to PostgreSQL, with a thread of its own that makes all calls of libpq.
+/// A connection to PostgreSQL. Its own thread makes all calls of libpq.
 ///
-/// Any number of tasks may use it; their calls are served one at a time in the order they came.
-/// A task cancelled while it waits for its turn leaves; one whose statement runs has it cancelled on
-/// the server, and its call throws `CancellationError` once the server has answered, unless the
-/// statement was finished first. The connection closes when the last reference to it goes.
+/// Any number of tasks may use it. It serves their calls one at a time in the order of their arrival. A task that is cancelled
+/// while it waits leaves the queue. If its statement already runs, the statement is cancelled on the server. The call then
+/// throws `CancellationError` once the server has answered, unless the statement finished first. The connection closes when
+/// its last reference is released.
 package final class Connection: Sendable {
   let link: Link
   let mutex = AsyncMutex()
-  /// Whether this is what the body of a transaction gets: it shares the link of another.
+  /// Whether this is the connection of a transaction's body. It shares the link of another connection.
   package let isTransaction: Bool
-  /// Set when the transaction this belongs to has ended.
+  /// Whether the transaction of this connection has ended.
   let isOver = Atomic(false)
 
-  /// The process that serves this connection; shown in `pg_stat_activity`.
+  /// The id of the server process, as `pg_stat_activity` shows it.
   package let backendPID: Int32
   let route: Route
 
-  /// How a connection reaches its server process.
+  /// The way from a connection to its server process.
   enum Route: Equatable {
-    /// Without a pooler.
+    /// There is no pooler.
     case direct
-    /// Through a pooler that keeps the process for it. The mark in the settings tells the session from others.
+    /// A pooler keeps one server process for this connection. The mark in its settings distinguishes this session from others.
     case marked(String)
-    /// Through a pooler that may give each transaction another process. Transactions begin with these statements.
+    /// A pooler may give each transaction another server process. Each transaction begins with these statements.
     case shared(settings: String)
   }
 
@@ -40,12 +40,12 @@ package final class Connection: Sendable {
     if !isTransaction { link.requestClose() }
   }
 
-  /// Returns a connection ready for statements.
+  /// Connects, and returns a connection that is ready for statements.
   ///
   /// It has the limits and the isolation of `ConnectionConfiguration.ownSettings`.
   ///
-  /// - Throws: `PostgresError.configuration`, `.connecting`, `.noSession` or `.noTransactions`; `CancellationError` at once, even
-  ///   while a name is being resolved.
+  /// - Throws: `PostgresError.configuration`, `.connecting`, `.noSession` or `.noTransactions`. On cancellation, throws
+  ///   `CancellationError` at once, even while a name is being resolved.
   package static func connect(_ configuration: ConnectionConfiguration) async throws -> Connection {
     let (link, named) = try await reach(configuration)
     do {
@@ -70,7 +70,7 @@ package final class Connection: Sendable {
     return .shared(settings: configuration.ownSettings(isLocal: true))
   }
 
-  /// Returns the link of a new connection that has sent no command yet, and the server process id.
+  /// Returns the link of a new connection that has not sent any command yet, and the id of the server process.
   static func reach(_ configuration: ConnectionConfiguration) async throws -> (Link, Int32) {
     let link = try Link(queryTimeout: configuration.queryTimeout)
     let connected = Promise<Int32>()
@@ -85,25 +85,26 @@ package final class Connection: Sendable {
     return (link, pid)
   }
 
-  /// Whether another process may serve the next call: no lock, setting or LISTEN outlives a transaction.
+  /// Whether another server process may run the next call. Then no lock, setting or LISTEN outlives a transaction.
   package var isShared: Bool { if case .shared = route { true } else { false } }
 
-  /// The database and its server, for people: `haul at db.example.org:5432`, or with the directory of its socket.
+  /// The database and its server for people, such as `haul at db.example.org:5432`, or with the directory of the server's
+  /// socket.
   package var database: String { link.database }
 
-  /// Whether the connection has ended, by `close()` or by itself. It does not come back.
+  /// Whether the connection has ended, by `close()` or because it was lost. An ended connection never returns.
   package var isLost: Bool { link.isLost }
 
-  /// What arrives on the channels of `listen`, for one reader; ends when the connection does.
+  /// The notifications on the channels of `listen`, for one reader. The stream ends with the connection.
   ///
-  /// At most 1,000 are kept for a reader that does not come, the newest.
+  /// Without a reader, the newest 1,000 notifications are kept.
   package var notifications: AsyncStream<Notification> { link.notifications }
 
   /// Runs one statement with its parameters as `$1`, `$2`… and returns its rows.
   ///
-  /// One round trip, three where ``isShared``; nothing is prepared on the server. Outside a transaction its effects are durable
-  /// on return. `timeout` stands in for the configuration's. Throws `PostgresError` or
-  /// `CancellationError`; no row is not an error.
+  /// It takes one round trip, or three if ``isShared``. Nothing is prepared on the server. Outside a transaction, the effects
+  /// are durable on return. `timeout` replaces the configuration's time-out. Throws `PostgresError` or `CancellationError`. A
+  /// result without rows is not an error.
   package func query(
     _ sql: String, _ parameters: [(any PostgresEncodable)?] = [], timeout: Duration? = nil
   ) async throws -> Rows {
@@ -114,7 +115,7 @@ package final class Connection: Sendable {
     return try await perform(.query(sql, texts), timeout: timeout)
   }
 
-  /// Runs one statement as `query` does, for its effect. Returns the number of rows affected.
+  /// Runs one statement as `query` does, and returns the number of affected rows.
   @discardableResult
   package func execute(
     _ sql: String, _ parameters: [(any PostgresEncodable)?] = [], timeout: Duration? = nil
@@ -122,26 +123,26 @@ package final class Connection: Sendable {
     try await query(sql, parameters, timeout: timeout).affected
   }
 
-  /// Runs several statements, separated by semicolons, in one implicit transaction unless they say
-  /// otherwise. The time-out, the configuration's unless given, holds for all together.
+  /// Runs several statements, separated by semicolons, in one implicit transaction unless they control transactions
+  /// themselves. The time-out covers all statements together. Default: that of the configuration.
   package func script(_ sql: String, timeout: Duration? = nil) async throws {
     _ = try await perform(.script(sql), timeout: timeout)
   }
 
-  /// Lets `notifications` receive what is sent to the channel from now on. Not where ``isShared``.
+  /// Subscribes to a channel: `notifications` then receives what is sent to the channel. Not possible if ``isShared``.
   package func listen(_ channel: String) async throws {
     if isShared { throw PostgresError.misuse("LISTEN through a connection that has no session") }
     let quoted = channel.split(separator: "\"", omittingEmptySubsequences: false)
     _ = try await perform(.query("LISTEN \"\(quoted.joined(separator: "\"\""))\"", []))
   }
 
-  /// Ends the connection without waiting for calls under way, which throw `connectionLost`; a
-  /// statement that runs is asked to stop. On return the server has received the end of the connection.
+  /// Ends the connection without waiting for running calls, which throw `connectionLost`. A running statement is cancelled. On
+  /// return, the server has received the end of the connection.
   package func close() async {
     await link.close()
   }
 
-  /// Waits for its turn, then for the answer.
+  /// Waits until the connection is free, then for the answer.
   func perform(
     _ request: Operation.Request, timeout: Duration? = nil, shielded: Bool = false
   ) async throws -> Rows {

@@ -1,28 +1,28 @@
 import HaulSystem
 
-/// Where the database is, and how long to wait for it.
+/// The address of the database, with time-outs and requirements for a connection.
 package struct ConnectionConfiguration: Sendable {
   let conninfo: String
   let applicationName: String
   let connectTimeout: Duration
   let queryTimeout: Duration
-  /// Whether a server that only reads, a standby or one that is set so, is of no use: of several hosts the next is tried then.
+  /// Whether a read-only server, such as a standby, is unusable. If so, the next of several hosts is tried.
   var writes: Bool
-  /// Whether the connection must keep its server process: for locks of the session, LISTEN and settings.
+  /// Whether the connection must keep its server process, as session locks, LISTEN and settings need it.
   var needsSession: Bool
   /// Whether the server may compile statements (PostgreSQL: jit).
   let compiles: Bool
 
   /// - Parameters:
   ///   - conninfo: libpq's key=value string or URI; empty means libpq's environment variables.
-  ///     What it sets wins over the defaults made here (keepalives, `tcp_user_timeout`).
-  ///   - applicationName: shown in `pg_stat_activity` unless the string or environment sets another.
-  ///   - connectTimeout: for each host of the string until it is ready for queries, unless the string sets another. Name
-  ///     resolution inside libpq cannot be interrupted and is not counted.
-  ///   - queryTimeout: for one statement, from its sending to its last row.
-  ///   - writes: whether a server that only reads counts as none.
-  ///   - needsSession: whether a pooler that gives each transaction another server process counts as none. Without a
-  ///     session, such a pooler is no hindrance, but there is no LISTEN, and each call takes three round trips.
+  ///     Its values override the defaults made here (keepalives, `tcp_user_timeout`).
+  ///   - applicationName: the name in `pg_stat_activity`, unless the string or environment sets another.
+  ///   - connectTimeout: the maximum time for each host of the string until it is ready for queries, unless the string sets
+  ///     another. Name resolution inside libpq cannot be interrupted and is not counted.
+  ///   - queryTimeout: the maximum time for one statement, from sending it to receiving its last row.
+  ///   - writes: whether to reject read-only servers.
+  ///   - needsSession: whether to reject a pooler that gives each transaction another server process. If false, such a
+  ///     pooler is accepted. Behind it, there is no LISTEN, and each call takes three round trips.
   ///   - compiles: whether the server may compile statements.
   package init(
     conninfo: String,
@@ -42,11 +42,12 @@ package struct ConnectionConfiguration: Sendable {
     self.compiles = compiles
   }
 
-  /// The first settings of a session, or of a transaction if `isLocal`. They override what an administrator has set for the
-  /// role or database.
+  /// Returns SQL for the first settings of a session, or of a transaction if `isLocal`. They override what an administrator
+  /// set for the role or database.
   ///
-  /// The program has time-outs of its own, waits idle for notifications, and its statements need READ COMMITTED. Who may write is
-  /// left as it is: a provider sets `default_transaction_read_only` for a reason. `transaction_timeout` is PostgreSQL 17's.
+  /// The program has its own time-outs, waits idle for notifications, and its statements need READ COMMITTED. The setting
+  /// `default_transaction_read_only` stays unchanged, because a provider sets it for a reason. `transaction_timeout` exists
+  /// since PostgreSQL 17.
   func ownSettings(isLocal: Bool = false) -> String {
     """
     SELECT pg_catalog.set_config(own.name, own.value, \(isLocal))
@@ -57,7 +58,8 @@ package struct ConnectionConfiguration: Sendable {
     """
   }
 
-  /// Gives the session its own settings if the process `named` serves it, and answers which process does. (``SessionProof``)
+  /// Returns SQL that applies the session's settings if the process `named` serves it, and that returns which process does.
+  /// (``SessionProof``)
   func greeting(_ named: Int32) -> String {
     """
     BEGIN ISOLATION LEVEL READ COMMITTED;
@@ -67,8 +69,8 @@ package struct ConnectionConfiguration: Sendable {
     """
   }
 
-  /// The time-out for each server that the connection string or `PGCONNECT_TIMEOUT` sets: whole seconds, from 2 to 600; nil where
-  /// neither sets one. (libpq: `connect_timeout`)
+  /// Returns the time-out for each server from the connection string or `PGCONNECT_TIMEOUT`: whole seconds, from 2 to 600; nil
+  /// if neither sets one. (libpq: `connect_timeout`)
   static func timeout(
     in parameters: [String: String], environment: String?
   ) -> Duration? {
@@ -78,9 +80,8 @@ package struct ConnectionConfiguration: Sendable {
     return .seconds(min(max(seconds, 2), 600))
   }
 
-  /// What is used where the connection string says nothing (PostgreSQL manual, "Parameter Key
-  /// Words"). `tcp_user_timeout` also bounds a TCP connect, so that a dead first host of several
-  /// leaves time for the next.
+  /// The values that apply if the connection string does not set them (PostgreSQL manual, "Parameter Key Words").
+  /// `tcp_user_timeout` also limits a TCP connect, so that time is left for the next host if the first one is dead.
   var defaults: [String: String] {
     [
       "fallback_application_name": applicationName,
@@ -92,7 +93,7 @@ package struct ConnectionConfiguration: Sendable {
   }
 }
 
-/// Leaves the connection string out: it may hold a password.
+/// Omits the connection string, because it may contain a password.
 extension ConnectionConfiguration: CustomStringConvertible {
   package var description: String {
     "ConnectionConfiguration(applicationName: \(applicationName))"

@@ -1,12 +1,12 @@
 import CLibpq
 import Glibc
 
-/// libpq's connection strings.
+/// Parses libpq's connection strings.
 enum Conninfo {
-  /// What a key=value string or URI sets. (libpq: PQconninfoParse)
+  /// Returns the options that a key=value string or URI sets. (libpq: PQconninfoParse)
   ///
-  /// - Throws: `PostgresError.configuration`, which quotes at most the name of an option that libpq does not know: a
-  ///   password can stand anywhere in a string that does not parse.
+  /// - Throws: `PostgresError.configuration`. It quotes at most the name of an option that libpq does not know, because a
+  ///   password can be anywhere in a string that cannot be parsed.
   static func parse(_ string: String) throws(PostgresError) -> [String: String] {
     var message: UnsafeMutablePointer<CChar>?
     guard let options = unsafe PQconninfoParse(string, &message) else {
@@ -18,10 +18,10 @@ enum Conninfo {
     return unsafe values(options)
   }
 
-  /// The part of libpq's `reason` that may be shown.
+  /// Returns the part of libpq's `reason` that may be shown.
   ///
-  /// The option that it names is quoted only where it cannot be part of a password: no password and no user name of a URI
-  /// stands before it.
+  /// The named option is quoted only if it cannot be part of a password: the string has no `@`, as a URI with a user name has,
+  /// and no `pass` before the option.
   private static func complaint(of reason: String, about string: String) -> String {
     let unknown = reason.firstMatch(
       of: #/^invalid (?:connection option|URI query parameter:) "([a-z_]+)"/#)
@@ -35,7 +35,7 @@ enum Conninfo {
       + " some that it knows are host, port, dbname, user, password, passfile, service and sslmode"
   }
 
-  /// The options that have a value.
+  /// Returns the values of all options that have one.
   static func values(_ options: UnsafePointer<PQconninfoOption>) -> [String: String] {
     var values: [String: String] = [:]
     var option = unsafe options

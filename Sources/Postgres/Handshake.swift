@@ -4,10 +4,10 @@ import HaulSystem
 
 /// Makes a connection ready for queries, on the connection's own thread.
 enum Handshake {
-  /// Returns the connection, or why there is none. Ends early when `link` is closed.
+  /// Returns the connection, or throws why there is none. Ends early if `link` is closed.
   ///
-  /// If there are several servers, the one that answered last is tried first, and each gets its time. libpq alone would wait
-  /// for a server that accepts connections and says nothing until no time is left for the others.
+  /// If there are several servers, the server that answered last is tried first, and each server has its own time-out. libpq
+  /// alone would wait for a server that accepts connections but stays silent, until no time is left for the others.
   static func connect(
     _ configuration: ConnectionConfiguration, link: Link
   ) throws(PostgresError) -> Libpq {
@@ -56,7 +56,7 @@ enum Handshake {
   private static func finish(
     _ libpq: consuming Libpq, within timeout: Duration, link: Link
   ) throws(PostgresError) -> Libpq {
-    // libpq counts no time here.
+    // libpq measures no time when it connects asynchronously.
     let deadline = ContinuousClock.now + timeout
     var waitsFor = libpq.isBad ? Libpq.Polling.failed : .writing
     while true {
@@ -88,15 +88,15 @@ enum Handshake {
     let message = libpq.errorMessage
     let sentence = withoutStates(PostgresError.oneLine(withReasons(message)))
     if PostgresError.isOfService(sentence) { return .configuration(sentence) }
-    // libpq itself finds that (libpq: target_session_attrs).
+    // libpq itself detects this and reports no code (libpq: target_session_attrs).
     let readsOnly = sentence.contains(": session is read-only")
     return .connecting(readsOnly ? .readOnlyTransaction : sqlState(inVerbose: message), sentence)
   }
 
-  /// `message` with the system's reason why a file of keys or certificates cannot be read.
+  /// Returns `message` with the system's reason why a file of keys or certificates cannot be read.
   ///
-  /// Debian's libpq 15 has whatever stood in its memory there: it asks strerror_r(3) for one, and takes it for the function of that
-  /// name that POSIX has. (fe-secure-openssl.c, SSLerrmessage)
+  /// Debian's libpq 15 shows uninitialised memory instead: it calls strerror_r(3) as if it were the POSIX function of that
+  /// name. (fe-secure-openssl.c, SSLerrmessage)
   static func withReasons(_ message: String) -> String {
     for found in message.matches(
       of: #/could not (?:load private key|read (?:root )?certificate) file "([^"\n]+)": /#)
@@ -108,7 +108,7 @@ enum Handshake {
     return message
   }
 
-  /// nil where the file at `path` can be read. (open(2), read(2))
+  /// Returns why the file at `path` cannot be read; nil if it can. (open(2), read(2))
   private static func whyUnreadable(_ path: String) -> String? {
     let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     defer { if file >= 0 { close(file) } }
@@ -117,17 +117,17 @@ enum Handshake {
     return SystemError.reason(errno)
   }
 
-  /// `message` without the codes, which errors carry apart from it.
+  /// Returns `message` without SQLSTATE codes, because errors carry the code separately.
   static func withoutStates(_ message: String) -> String {
     message.replacing(#/:  [0-9A-Z]{5}: /#, with: ": ")
   }
 
-  /// The code in the last "FATAL:  28P01: …" of a message of full verbosity, in any language.
+  /// Returns the SQLSTATE in the last "FATAL:  28P01: …" of a message of full verbosity, in any language.
   static func sqlState(inVerbose message: String) -> SQLState? {
     let states = message.split(separator: "\n")
       .compactMap { line in line.firstMatch(of: #/:  ([0-9A-Z]{5}): /#) }
       .map { SQLState(rawValue: String($0.1)) }
-    // Where TLS is only preferred libpq asks once more without it, and that may be refused whatever the password.
+    // If TLS is only preferred, libpq tries again without TLS. The server may refuse that attempt whatever the password is.
     if states.last == .invalidAuthorization, states.contains(.invalidPassword) {
       return .invalidPassword
     }
@@ -136,13 +136,13 @@ enum Handshake {
 }
 
 extension PostgresError {
-  /// Whether another server of the same list may well answer. (libpq: "Specifying Multiple Hosts")
+  /// Whether another server of the same list may answer instead. (libpq: "Specifying Multiple Hosts")
   fileprivate var leadsToNextServer: Bool {
     guard case .connecting(let state, _) = self else { return false }
     return state == nil || state == .cannotConnectNow || state == .readOnlyTransaction
   }
 
-  /// What went wrong with each server of a list.
+  /// Creates one error from the errors of all servers of a list.
   fileprivate init(ofAll failures: [PostgresError]) {
     let states = failures.compactMap(\.sqlState)
     var sentences: [String] = []
@@ -154,16 +154,16 @@ extension PostgresError {
       sentences.joined(separator: "; "))
   }
 
-  /// The server wants a password, and there is none.
+  /// The error if the server requires a password and none is given.
   package static let noPassword = PostgresError.configuration("the database demands a password")
 
-  /// Whether this is what libpq says of a service, before it looks for a server (fe-connect.c, parseServiceInfo).
+  /// Returns whether libpq reports a problem with a service, before it looks for a server (fe-connect.c, parseServiceInfo).
   package static func isOfService(_ sentence: String) -> Bool {
     ["definition of service ", "service file "].contains(where: sentence.hasPrefix)
   }
 
-  /// libpq's messages end in a newline, have several when there were several hosts, and at full
-  /// verbosity name the server's source file.
+  /// Returns libpq's message as one line. The messages end in a newline, have several lines if there were several hosts, and
+  /// name the server's source file at full verbosity.
   static func oneLine(_ message: String) -> String {
     message.split(separator: "\n")
       .filter { !$0.contains(/\.c:[0-9]+$/) }

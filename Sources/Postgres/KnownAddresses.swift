@@ -3,18 +3,18 @@ import Glibc
 import HaulSystem
 import Synchronization
 
-/// Which of several servers of a connection string answered last, for this process and the next ones of its user.
+/// Remembers which of several servers in a connection string answered last, for this process and later ones of its user.
 ///
-/// The next connection begins with that one, so that a dead server at the beginning of the list costs its time once. Only what
-/// the string lists is remembered, never what a name resolved to: the name may lead elsewhere after a failover. Other processes
-/// learn it from a file without any secret, which counts for ten minutes.
+/// The next connection starts with this server, so that a dead server at the start of the list costs its time-out only once.
+/// Only entries of the string are remembered, never resolved addresses: a name may have another address after a failover.
+/// Other processes read the server from a file without secrets, which is valid for ten minutes.
 enum KnownAddresses {
-  /// How long a process trusts what another has found, so that a server that is back gets its turn.
+  /// How long a process trusts the file of another one, so that a server that is back is tried again.
   private static let memory = Duration.seconds(600)
 
   private static let known = Mutex<[String: ServerAddress]>([:])
 
-  /// `servers` in the order in which they are to be tried.
+  /// Returns `servers` in the order in which to try them.
   static func ordered(_ servers: [ServerAddress]) -> [ServerAddress] {
     let key = key(servers)
     let line = known.withLock { $0[key]?.line } ?? readFile(key)
@@ -22,7 +22,7 @@ enum KnownAddresses {
     return [first] + servers.filter { $0 != first }
   }
 
-  /// Remembers that `server`, one of `servers`, has answered.
+  /// Remembers that `server` has answered. `server` is one of `servers`.
   static func note(_ server: ServerAddress, of servers: [ServerAddress]) {
     let key = key(servers)
     let isNew = known.withLock { known in
@@ -32,7 +32,7 @@ enum KnownAddresses {
     guard isNew, let file, server != servers.first || readFile(key) != nil,
       readFile(key) != server.line
     else { return }
-    // It only saves time: where it cannot be written, the next process finds out by itself.
+    // The file only saves time. If it cannot be written, the next process tries the servers itself.
     unsafe mkdir(String(file[..<(file.lastIndex(of: "/") ?? file.endIndex)]), 0o700)
     try? SmallFile.write("\(key)\n\(server.line)\n", to: file)
   }
@@ -41,7 +41,7 @@ enum KnownAddresses {
     servers.map(\.line).joined(separator: ", ")
   }
 
-  /// The server that a process of this user has found lately; nil where none has, or for other servers.
+  /// Returns the server that a process of this user found lately; nil if there is none or the file is for other servers.
   private static func readFile(_ key: String) -> String? {
     guard let file, let age = age(of: file), age < memory, let text = SmallFile.read(file)
     else { return nil }
@@ -49,14 +49,14 @@ enum KnownAddresses {
     return lines.count == 3 && lines[0] == key ? String(lines[1]) : nil
   }
 
-  /// The time since a file of this user was written.
+  /// Returns the age of a file if it belongs to this user.
   private static func age(of file: String) -> Duration? {
     var status = stat()
     guard unsafe lstat(file, &status) == 0, status.st_uid == geteuid() else { return nil }
     return .seconds(max(time(nil) - status.st_mtim.tv_sec, 0))
   }
 
-  /// `haul/server` in the user's directory for such things (XDG Base Directory Specification); nil where there is none.
+  /// The path `haul/server` in the user's runtime or cache directory (XDG Base Directory Specification); nil if there is none.
   private static var file: String? {
     let environment = ProcessInfo.processInfo.environment
     let directory = { (name: String) in environment[name].flatMap { $0.hasPrefix("/") ? $0 : nil } }

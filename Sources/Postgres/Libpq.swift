@@ -2,18 +2,18 @@ import CLibpq
 import Glibc
 import HaulSystem
 
-/// One `PGconn`, closed with its value; to be used by one thread only. Nothing here waits.
+/// A `PGconn`, which is closed when the value ends. Use it on one thread only. No method waits, except while resolving names.
 @safe struct Libpq: ~Copyable {
-  /// What a connection being made waits for.
+  /// What a new connection waits for.
   enum Polling {
     case reading, writing, ready, failed
   }
 
   private let handle: OpaquePointer
 
-  /// Begins to connect, which resolves names and may take its time over it.
+  /// Begins to connect. This resolves names, which may take a while.
   ///
-  /// Returns nil if there is no memory. (libpq: PQconnectStartParams)
+  /// Returns nil if there is not enough memory. (libpq: PQconnectStartParams)
   init?(starting parameters: [String: String]) {
     let keywords = Array(parameters.keys)
     let handle = unsafe CStrings.with(keywords) { keywords in
@@ -25,7 +25,7 @@ import HaulSystem
     unsafe self.handle = unsafe handle
     // The default receiver prints to stderr.
     unsafe PQsetNoticeReceiver(handle, { _, _ in }, nil)
-    // Refusals during connecting have no result to ask for the code: it must be in the message.
+    // A refusal while connecting has no result with a code, so the code must be part of the message.
     unsafe PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
   }
 
@@ -38,10 +38,10 @@ import HaulSystem
   var socket: Int32 { unsafe PQsocket(handle) }
   var backendPID: Int32 { unsafe PQbackendPID(handle) }
   var errorMessage: String { unsafe String(cString: PQerrorMessage(handle)) }
-  /// Whether the next result, or that there is no more, has not fully arrived.
+  /// Whether the next result, or the end of the results, has not fully arrived yet.
   var isBusy: Bool { unsafe PQisBusy(handle) == 1 }
 
-  /// The server being connected to, for a message: `the socket /run/postgresql/.s.PGSQL.5432`, `db.example.org, port 5432`.
+  /// The server to connect to, for a message: `the socket /run/postgresql/.s.PGSQL.5432`, `db.example.org, port 5432`.
   /// (libpq: PQhost, PQhostaddr, PQport)
   var place: String {
     let port = unsafe PQport(handle).map { unsafe String(cString: $0) } ?? ""
@@ -59,7 +59,7 @@ import HaulSystem
     return "\(name) at \(host)\(isUsual ? "" : ":\(port)")"
   }
 
-  /// All parameters of the connection, wherever they came from. (libpq: PQconninfo)
+  /// All parameters of the connection, whatever their source. (libpq: PQconninfo)
   var options: [String: String] {
     guard let options = unsafe PQconninfo(handle) else { return [:] }
     defer { unsafe PQconninfoFree(options) }
@@ -69,7 +69,7 @@ import HaulSystem
   borrowing func pollConnecting() -> Polling {
     switch unsafe PQconnectPoll(handle) {
     case PGRES_POLLING_OK:
-      // Not before: it would clear which server the message of a failure is about.
+      // Set this only now: an earlier call would erase which server a failure message is about.
       unsafe PQsetnonblocking(handle, 1)
       return .ready
     case PGRES_POLLING_READING: return .reading
@@ -78,17 +78,17 @@ import HaulSystem
     }
   }
 
-  /// The error that `errorMessage` tells of, when the connection itself is at fault.
+  /// Returns `errorMessage` as an error of the connection itself.
   func lost() -> PostgresError {
     .connectionLost(PostgresError.oneLine(errorMessage))
   }
 
-  /// Reads what has arrived. (libpq: PQconsumeInput)
+  /// Reads the bytes that have arrived. (libpq: PQconsumeInput)
   func consumeInput() throws(PostgresError) {
     if unsafe PQconsumeInput(handle) == 0 { throw lost() }
   }
 
-  /// Sends what the socket takes. Returns whether everything is sent. (libpq: PQflush)
+  /// Sends as much as the socket accepts. Returns whether everything was sent. (libpq: PQflush)
   func flush() throws(PostgresError) -> Bool {
     let status = unsafe PQflush(handle)
     if status < 0 { throw lost() }
@@ -104,7 +104,7 @@ import HaulSystem
     if accepted == 0 { throw lost() }
   }
 
-  /// Queues statements of the simple protocol. (libpq: PQsendQuery)
+  /// Queues statements in the simple protocol. (libpq: PQsendQuery)
   func send(script: String) throws(PostgresError) {
     if unsafe PQsendQuery(handle, script) == 0 { throw lost() }
   }
@@ -118,13 +118,13 @@ import HaulSystem
     if status != 1 { throw lost() }
   }
 
-  /// Ends COPY data, as failed if there is a `failure`. (libpq: PQputCopyEnd)
+  /// Ends the COPY data. If there is a `failure`, the COPY fails. (libpq: PQputCopyEnd)
   func sendCopyEnd(failure: String?) throws(PostgresError) {
     let status = unsafe failure.map { unsafe PQputCopyEnd(handle, $0) } ?? PQputCopyEnd(handle, nil)
     if status != 1 { throw lost() }
   }
 
-  /// The next result; nil when the statement has no more. Only when not busy. (libpq: PQgetResult)
+  /// Returns the next result; nil if the statement has no more. Call this only if not busy. (libpq: PQgetResult)
   func nextResult() -> LibpqResult? {
     guard let result = unsafe PQgetResult(handle) else { return nil }
     return unsafe LibpqResult(result)
@@ -139,7 +139,7 @@ import HaulSystem
       backendPID: notify.pointee.be_pid)
   }
 
-  /// What a cancel request needs; nil if there is no memory. (libpq: PQgetCancel)
+  /// Returns the key for a cancel request; nil if there is not enough memory. (libpq: PQgetCancel)
   func cancelKey() -> LibpqCancelKey? {
     guard let key = unsafe PQgetCancel(handle) else { return nil }
     return unsafe LibpqCancelKey(key)

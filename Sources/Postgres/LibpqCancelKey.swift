@@ -1,10 +1,10 @@
 import CLibpq
 import Glibc
 
-/// One `PGcancel`: the right to cancel what a connection runs. It does not need the connection.
+/// A `PGcancel`: the right to cancel the running statement of a connection. It works without the connection's `PGconn`.
 ///
-/// `@unchecked Sendable` holds because libpq never changes the object between its making and its freeing, and says that any
-/// thread may use it (PostgreSQL manual, "Canceling Queries in Progress").
+/// `@unchecked Sendable` is safe because libpq does not change the object after its creation, and any thread may use it
+/// (PostgreSQL manual, "Canceling Queries in Progress").
 @safe final class LibpqCancelKey: @unchecked Sendable {
   private let handle: OpaquePointer
 
@@ -16,8 +16,8 @@ import Glibc
     unsafe PQfreeCancel(handle)
   }
 
-  /// Connects, asks, and waits until the server has closed: blocks. The signal has then been sent
-  /// to the process. Failure is not reported: the code that waits for the call's end notices it.
+  /// Connects, sends the request, and blocks until the server has closed the connection. The server has then signalled the
+  /// process. Failures are not reported: the code that waits for the end of the call notices them.
   func request() {
     unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { message in
       _ = unsafe PQcancel(handle, message.baseAddress, Int32(message.count))

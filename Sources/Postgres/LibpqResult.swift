@@ -1,10 +1,10 @@
 import CLibpq
 import Glibc
 
-/// One `PGresult`, freed with its value.
+/// A `PGresult`, which is freed when the value ends.
 @safe struct LibpqResult: ~Copyable {
   enum Status {
-    /// Rows, or a statement without rows, or an empty one.
+    /// The statement succeeded with rows or without, or was empty.
     case done
     case copyIn
     case copyOut
@@ -30,7 +30,7 @@ import Glibc
     }
   }
 
-  /// What `failed` means: an error of the server's, or the connection's end.
+  /// Returns the error of a `failed` result: an error of the server, or the end of the connection.
   func error() -> PostgresError {
     let message =
       field(Int32(UInt8(ascii: "M")))
@@ -38,7 +38,7 @@ import Glibc
     // PG_DIAG_SEVERITY_NONLOCALIZED: after FATAL and PANIC the server closes the connection.
     let severity = field(Int32(UInt8(ascii: "V")))
     guard let state = field(Int32(UInt8(ascii: "C"))), severity == "ERROR" else {
-      // PgBouncer's word.
+      // The words of PgBouncer.
       return message.contains("in statement pooling mode")
         ? .noTransactions : .connectionLost(message)
     }
@@ -50,12 +50,12 @@ import Glibc
         constraint: field(Int32(UInt8(ascii: "n")))))
   }
 
-  /// A field of the error by its letter in the protocol, which libpq's PG_DIAG_ macros spell.
+  /// Returns a field of the error by its letter in the protocol. libpq's PG_DIAG_ macros have the same values.
   private func field(_ code: Int32) -> String? {
     unsafe PQresultErrorField(handle, code).map { unsafe String(cString: $0) }
   }
 
-  /// Copies everything out.
+  /// Copies all rows out of libpq's memory.
   func rows() -> Rows {
     let columnCount = unsafe PQnfields(handle)
     let rowCount = unsafe PQntuples(handle)

@@ -1,7 +1,7 @@
 import HaulSystem
 import Synchronization
 
-/// One thing a connection's thread is to do.
+/// A request to a connection's thread.
 final class Operation: Sendable {
   enum Request: Sendable {
     case query(String, [String?])
@@ -14,7 +14,7 @@ final class Operation: Sendable {
   let request: Request
   let timeout: Duration
   let promise = Promise<Rows>()
-  /// Set once, by the task that no longer wants the result.
+  /// Whether the task no longer wants the result. The task sets it once.
   let isCancelled = Atomic(false)
 
   init(_ request: Request, timeout: Duration) {
@@ -23,15 +23,15 @@ final class Operation: Sendable {
   }
 }
 
-/// What a connection's thread shares with the tasks that use it.
+/// The state that a connection's thread shares with the tasks that use it.
 final class Link: Sendable {
   private struct State {
     var next: Operation?
     var database = ""
     var isClosing = false
-    /// Why it is closing, where that is no wish of the program's.
+    /// The reason for closing; nil if the program asked for it.
     var closingReason: PostgresError?
-    /// Why the thread has ended; nil while it runs.
+    /// The reason why the thread has ended; nil while it runs.
     var end: PostgresError?
     var closers: [Promise<Void>] = []
   }
@@ -53,23 +53,23 @@ final class Link: Sendable {
       bufferingPolicy: .bufferingNewest(1_000))
   }
 
-  /// See ``Connection/database``. Set once, before the first operation.
+  /// The database and its server, as in ``Connection/database``. It is set once, before the first operation.
   var database: String {
     get { state.withLock { $0.database } }
     set { state.withLock { $0.database = newValue } }
   }
-  /// Why the connection has ended; nil while it has not.
+  /// The reason why the connection has ended; nil while it lives.
   var endReason: PostgresError? { state.withLock { $0.end } }
   var isLost: Bool { state.withLock { $0.end != nil || $0.isClosing } }
   var isClosing: Bool { state.withLock { $0.isClosing } }
-  /// The end of a link that is closing.
+  /// The error for calls after the link was closed.
   var closingReason: PostgresError {
     state.withLock { $0.closingReason } ?? .connectionLost("closed by this program")
   }
 
-  /// Has the thread do something and waits for it. Only one caller at a time (`Turns`).
+  /// Gives an operation to the thread, and waits for the result. Only one caller at a time may do so: `Connection.mutex`.
   ///
-  /// If `shielded`, it continues when the task is cancelled, for work that must be completed.
+  /// If `shielded`, the operation continues even if the task is cancelled, for work that must be completed.
   func perform(
     _ request: Operation.Request, timeout: Duration? = nil, shielded: Bool = false
   ) async throws -> Rows {
@@ -86,7 +86,7 @@ final class Link: Sendable {
     }
   }
 
-  /// For the thread: the operation handed in since it last asked.
+  /// Returns the next operation, and removes it. Only the thread calls this.
   func takeNext() -> Operation? {
     state.withLock { state in
       defer { state.next = nil }
@@ -94,7 +94,7 @@ final class Link: Sendable {
     }
   }
 
-  /// Asks the thread to end, whatever it does, without waiting for it.
+  /// Asks the thread to end, whatever it is doing, without waiting for it.
   func requestClose(because reason: PostgresError? = nil) {
     state.withLock { state in
       state.isClosing = true
@@ -103,7 +103,7 @@ final class Link: Sendable {
     wakeUp.signal()
   }
 
-  /// Asks the thread to end and waits until it has.
+  /// Asks the thread to end, and waits until it has ended.
   func close() async {
     let closed = Promise<Void>()
     state.withLock { state in
@@ -115,11 +115,11 @@ final class Link: Sendable {
       }
     }
     wakeUp.signal()
-    // Only ever settled with success.
+    // The promise is only ever settled with success.
     try? await closed.value(onCancel: {})
   }
 
-  /// For the thread, last of all: nothing is served from now on.
+  /// Records that the thread has ended and fails all waiting operations. The thread calls this last.
   func end(_ error: PostgresError) {
     let (next, closers) = state.withLock { state in
       state.end = error

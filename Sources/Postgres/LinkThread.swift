@@ -2,14 +2,14 @@ import Glibc
 import HaulSystem
 import Synchronization
 
-/// A connection's own thread: libpq is called here and nowhere else.
+/// A connection's own thread. libpq is called only on this thread.
 struct LinkThread: ~Copyable {
   private let link: Link
   private let libpq: Libpq
   private var call: Call?
   private var isFlushed = true
 
-  /// Connects, serves until the connection ends, and tells everybody. Blocks.
+  /// Connects, serves calls until the connection ends, and then tells all waiting callers. Blocks.
   static func run(
     _ configuration: ConnectionConfiguration, link: Link, connected: Promise<Int32>
   ) {
@@ -32,7 +32,7 @@ struct LinkThread: ~Copyable {
     self.libpq = libpq
   }
 
-  /// Returns why the connection ended, and the call it ended under. It is closed on return.
+  /// Serves calls until the connection ends. Returns the reason, and the call that was running. The connection is closed then.
   private consuming func serve() -> (PostgresError, Call?) {
     do throws(PostgresError) {
       while true {
@@ -43,7 +43,7 @@ struct LinkThread: ~Copyable {
     }
   }
 
-  /// One turn of the loop: do what can be done, then wait.
+  /// Runs one turn of the loop: does all work that is possible, then waits.
   private mutating func step() throws(PostgresError) {
     if link.isClosing {
       if call != nil { requestCancel() }
@@ -76,15 +76,15 @@ struct LinkThread: ~Copyable {
     switch operation.request {
     case .query(let sql, let parameters): try libpq.send(query: sql, parameters: parameters)
     case .script(let sql): try libpq.send(script: sql)
-    // Sent by the extended protocol, a Sync would follow at once. A server that is stopped before it has read that one
-    // answers it and the Sync at the end of the data, and every later answer would belong to the call before.
+    // The extended protocol would send a Sync at once. If the server is stopped before it has read this Sync, it answers this
+    // one and also the Sync at the end of the data. Every later answer would then belong to the previous call.
     case .copyStart(let sql): try libpq.send(script: sql)
     case .copyData(let bytes): try libpq.send(copyData: bytes)
     case .copyEnd(let failure): try libpq.sendCopyEnd(failure: failure)
     }
   }
 
-  /// Sends and takes in what there is.
+  /// Sends pending data and reads the results that have arrived.
   private mutating func advance() throws(PostgresError) {
     if !isFlushed { isFlushed = try libpq.flush() }
     guard let call, !call.isAnswered else { return }

@@ -4,7 +4,7 @@ struct MessageThrottle {
 
   private var last: (reason: String, at: ContinuousClock.Instant)?
 
-  /// Whether to report `reason` now. If so, it counts as reported.
+  /// Returns whether to report `reason` now. If so, it counts as reported.
   mutating func isNews(_ reason: String, at now: ContinuousClock.Instant) -> Bool {
     if let last, last.reason == reason, last.at.duration(to: now) < Self.interval { return false }
     last = (reason, now)

@@ -1,8 +1,8 @@
-/// What another session's `NOTIFY` sent to a channel that this one listens to.
+/// A notification that another session's `NOTIFY` sent to a channel of this session.
 package struct Notification: Sendable, Equatable {
   package let channel: String
-  /// Empty if none was given.
+  /// The payload; empty if the sender gave none.
   package let payload: String
-  /// The process on the server that sent it; may be this connection's own.
+  /// The server process of the sender, which may be this connection's own.
   package let backendPID: Int32
 }

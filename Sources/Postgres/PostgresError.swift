@@ -1,37 +1,37 @@
-/// Why a call on the database ended without a result.
+/// The reason why a call on the database ended without a result.
 ///
-/// A cancelled task's call throws `CancellationError` instead.
+/// The call of a cancelled task throws `CancellationError` instead.
 package enum PostgresError: Error, Sendable, Equatable {
-  /// The connection string cannot be understood, or a password is demanded and none is given.
+  /// The connection string is not valid, or the server requires a password and none is given.
   case configuration(String)
-  /// No connection came about. The code is there when a server answered and refused.
+  /// The connection could not be made. If a server answered and refused, the error has its SQLSTATE.
   case connecting(SQLState?, String)
-  /// The server refused a statement; the connection is usable.
+  /// The server refused a statement. The connection is still usable.
   case server(ServerError)
-  /// The connection broke or was closed. Whether a statement under way took effect is unknown.
+  /// The connection broke or was closed. It is unknown whether a running statement took effect.
   case connectionLost(String)
-  /// No answer in time. The statement was cancelled, or the connection was given up with it.
+  /// The server did not answer in time. The statement was cancelled, or the connection was given up.
   case timedOut
-  /// A value is not there, is NULL, or is not of the type asked for. Holds no value.
+  /// A value is missing, is NULL, or does not have the requested type. The error does not contain the value.
   case decoding(column: String, String)
-  /// A pooler stands before the server and gives each transaction another server process.
+  /// A pooler in front of the server gives each transaction another server process.
   case noSession
-  /// A pooler stands before the server and gives each statement another server process.
+  /// A pooler in front of the server gives each statement another server process.
   case noTransactions
   /// The caller broke a rule of this interface.
   case misuse(String)
 
-  /// What the server says about an error (PostgreSQL manual, "Error and Notice Message Fields").
+  /// The server's description of an error (PostgreSQL manual, "Error and Notice Message Fields").
   package struct ServerError: Sendable, Equatable {
     package let state: SQLState
     package let message: String
-    /// May quote values of rows: not for logs.
+    /// The details. They may quote values of rows, so do not log them.
     package let detail: String?
     package let hint: String?
     package let constraint: String?
   }
 
-  /// The server's code, where a server answered.
+  /// The server's SQLSTATE; nil if no server answered.
   package var sqlState: SQLState? {
     switch self {
     case .connecting(let state, _): state
@@ -40,18 +40,18 @@ package enum PostgresError: Error, Sendable, Equatable {
     }
   }
 
-  /// Whether a pooler is in the way.
+  /// Whether a pooler is the cause.
   package var isOfPooler: Bool { self == .noSession || self == .noTransactions }
 
-  /// Whether the same transaction may well succeed when it is tried again.
+  /// Whether the same transaction may succeed if it is repeated.
   package var isRetryable: Bool {
     sqlState == .serializationFailure || sqlState == .deadlockDetected
   }
 
-  /// Whether connecting again later, with nothing changed here, may well succeed.
+  /// Whether a later attempt to connect may succeed without any change on this machine.
   ///
-  /// A wrong password, a missing database or a missing right is not; a server that is away,
-  /// starting, stopping or full is, and one that only reads.
+  /// False for a wrong password, a missing database or a missing right. True for a server that is down, starting, stopping,
+  /// full or read-only.
   package var isTransient: Bool {
     switch self {
     case .connectionLost, .timedOut: true
@@ -66,7 +66,7 @@ package enum PostgresError: Error, Sendable, Equatable {
   }
 }
 
-/// Safe to log: no connection string, no password, no parameter, no value of a row.
+/// Safe to log: contains no connection string, no password, no parameter and no value of a row.
 extension PostgresError: CustomStringConvertible {
   package var description: String {
     switch self {
@@ -88,8 +88,7 @@ extension PostgresError: CustomStringConvertible {
 }
 
 extension PostgresError.ServerError: CustomStringConvertible {
-  /// The code and the primary message, which in class 22 (data exceptions) quotes a value and is
-  /// left out.
+  /// The SQLSTATE and the primary message. In class 22 (data exceptions), the message quotes a value and is omitted.
   package var description: String {
     state.isInClass("22")
       ? "database error \(state.rawValue): a value is not valid for its type"

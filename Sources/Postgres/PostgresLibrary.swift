@@ -1,8 +1,8 @@
 import CLibpq
 
-/// The libpq that this program runs with.
+/// The libpq library that this program uses.
 package enum PostgresLibrary {
-  /// `15.20`: since 10 the last four digits are the minor version. (libpq: PQlibVersion)
+  /// The version such as `15.20`. Since version 10, the last four digits are the minor version. (libpq: PQlibVersion)
   package static var version: String {
     let number = PQlibVersion()
     return "\(number / 10_000).\(number % 10_000)"

@@ -1,6 +1,6 @@
-/// The five characters that say what kind of error the server met (PostgreSQL manual, appendix A).
+/// The five characters with which the server classifies an error (PostgreSQL manual, appendix A).
 ///
-/// Open: every code the server can send has a value, the named ones are those programs decide by.
+/// Every code that the server can send has a value. Only codes that influence a decision have a name.
 package struct SQLState: RawRepresentable, Hashable, Sendable {
   package let rawValue: String
 
@@ -26,7 +26,7 @@ package struct SQLState: RawRepresentable, Hashable, Sendable {
   package static let queryCanceled = SQLState("57014")
   package static let cannotConnectNow = SQLState("57P03")
 
-  /// Whether the first two characters, the error's class, are `code`, such as `"08"`.
+  /// Returns whether the error's class, its first two characters, is `code`, such as `"08"`.
   package func isInClass(_ code: String) -> Bool {
     rawValue.hasPrefix(code)
   }

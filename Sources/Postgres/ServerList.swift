@@ -1,32 +1,32 @@
-/// One of several servers that a connection string lists.
+/// One of several servers in a connection string.
 struct ServerAddress: Sendable, Equatable {
   let host: String?
   let hostaddr: String?
   let port: String?
 
-  /// The parameters that lead to it alone.
+  /// The connection parameters that select only this server.
   var parameters: [String: String] {
     var parameters = ["host": host ?? "", "port": port ?? ""]
     if let hostaddr { parameters["hostaddr"] = hostaddr }
     return parameters
   }
 
-  /// The address in a file of ``KnownAddresses``.
+  /// The server as a line in the file of ``KnownAddresses``.
   var line: String {
     [host, hostaddr, port].map { $0 ?? "" }.joined(separator: " ")
   }
 }
 
-/// The servers that libpq would try in turn, wherever their names come from: the string, a service file or the environment.
-/// (libpq: "Specifying Multiple Hosts")
+/// The servers that libpq would try one after the other. Their names may come from the string, a service file or the
+/// environment. (libpq: "Specifying Multiple Hosts")
 struct ServerList: Sendable, Equatable {
   let servers: [ServerAddress]
-  /// Whether libpq is to choose among them by more than their order.
+  /// Whether libpq chooses among the servers by other rules than their order.
   let isChosenFrom: Bool
 
-  /// Reads the parameters, and connects to nothing.
+  /// Creates the list from connection parameters. Makes no connection.
   init(_ parameters: [String: String]) throws(PostgresError) {
-    // PQconnectStart gathers the parameters, and ends before it connects if one of them has no such value.
+    // PQconnectStart collects the parameters. If one of them has an invalid value, it ends before it connects.
     guard let libpq = Libpq(starting: parameters.merging(["sslmode": "none such"]) { $1 }) else {
       throw .connecting(nil, "out of memory")
     }

@@ -1,47 +1,47 @@
 import HaulSystem
 import Synchronization
 
-/// A connection that is made again whenever it is lost.
+/// A connection that is made again whenever it was lost.
 ///
 /// The session connects when it is first needed and then stays connected until `close()`. Call `close()`: the session
 /// keeps itself alive until then. It never repeats a call by itself, because it cannot know whether a lost call took
 /// effect.
 package final class Session: Sendable {
-  /// For logs and for those who must know how long a connection was away.
+  /// An event for logs, and for callers that must know how long a connection was lost.
   package enum Event: Sendable {
-    /// Connected, and `onConnect` has returned; `again` after a connection that was lost.
+    /// The session is connected, and `onConnect` has returned. `again` is true if an earlier connection was lost.
     case connected(backendPID: Int32, again: Bool)
     case lost(PostgresError)
-    /// There is no connection, because of `error`; the next attempt is `after` from now. Reported once, and again
-    /// when the reason is another or 30 s have passed.
+    /// There is no connection because of `error`. The next attempt starts after the time `after`. Reported once, and again if
+    /// the reason changes or 30 s have passed.
     case retrying(after: Duration, error: any Error)
   }
 
-  /// What a listener gets.
+  /// A message for the reader of ``notifications``.
   package enum Message: Sendable, Equatable {
     case notification(Notification)
-    /// The connection is a new one: whatever was sent in between was missed.
+    /// The connection is new. Notifications that were sent in between were missed.
     case renewed
   }
 
-  /// A connection that lived longer than this resets the growing waits.
+  /// The maximum wait between two attempts. If a connection lived longer than this, the growing waits start again.
   private static let longestWait = Duration.seconds(2)
 
   private struct State {
-    /// One that was made already; nil once it is used.
+    /// A connection that existed before the session; nil once it is used.
     var first: Connection?
     var connection: Connection?
     var waiting: [Promise<Connection>] = []
-    /// Keeps the session connected; nil before the first need and after a refused first attempt.
+    /// The task that keeps the session connected; nil before the first use and after a refused first attempt.
     var keeper: Task<Void, Never>?
     var hasConnected = false
-    /// Since when there is a connection, or none after one that was lost; nil before the first.
+    /// The time of the last change: when the connection was made or lost; nil before the first connection.
     var since: ContinuousClock.Instant?
     var isClosed = false
   }
 
-  /// What arrives on the channels `onConnect` listens to, over all connections, for one reader; ends
-  /// with `close()`. At most 1,000 are kept for a reader that does not come, the newest.
+  /// The messages on the channels that `onConnect` listens to, over all connections, for one reader. The stream ends with
+  /// `close()`. Without a reader, the newest 1,000 messages are kept.
   package let notifications: AsyncStream<Message>
 
   private let notificationsInput: AsyncStream<Message>.Continuation
@@ -51,11 +51,11 @@ package final class Session: Sendable {
   private let state: Mutex<State>
 
   /// - Parameters:
-  ///   - configuration: of every connection.
-  ///   - first: a connection with this configuration, which is the session's from now on and the first that it uses.
-  ///   - onConnect: prepares each new connection (LISTEN, locks) before any caller gets it; when it
-  ///     throws, that connection is closed and counts as not made.
-  ///   - observe: gets all events in their order; must not block.
+  ///   - configuration: the configuration of every connection.
+  ///   - first: a connection with this configuration. The session takes it over and uses it first.
+  ///   - onConnect: prepares each new connection (LISTEN, locks) before any caller gets it. If it throws, the connection is
+  ///     closed and counts as not made.
+  ///   - observe: gets all events in their order. It must not block.
   package init(
     _ configuration: ConnectionConfiguration, first: Connection? = nil,
     onConnect: @escaping @Sendable (Connection) async throws -> Void = { _ in },
@@ -69,13 +69,13 @@ package final class Session: Sendable {
       bufferingPolicy: .bufferingNewest(1_000))
   }
 
-  /// Runs `body`, once, with the live connection, waiting for one as long as it takes.
+  /// Runs `body` once with the live connection. Waits for a connection as long as necessary.
   ///
-  /// Before the session has ever been connected, an error that will not pass by waiting (wrong
-  /// password, no such database, no permission, any error of `onConnect` that is not
-  /// `PostgresError.isTransient`) is thrown at once. Later it only shows in the events, and is
-  /// retried. An answer that the server only reads ends the connection of a session that writes: the next may lead to
-  /// another server. Also throws what `body` throws, `CancellationError`, and `connectionLost` after `close()`.
+  /// Before the first connection, this throws an error at once if waiting will not help: a wrong password, a missing database,
+  /// no permission, or any error of `onConnect` that is not `PostgresError.isTransient`. After the first connection, such
+  /// errors appear only in the events, and the session retries. If a server turns out to be read-only, the connection of a
+  /// session that writes ends, because the next connection may lead to another server. Also throws the errors of `body`,
+  /// `CancellationError`, and `connectionLost` after `close()`.
   package func withConnection<T: Sendable>(
     _ body: @Sendable (Connection) async throws -> T
   ) async throws -> T {
@@ -90,7 +90,7 @@ package final class Session: Sendable {
     }
   }
 
-  /// Ends the session and its connection. Calls under way throw `connectionLost`.
+  /// Ends the session and its connection. Running calls throw `connectionLost`.
   package func close() async {
     let (connection, keeper, waiting) = state.withLock { state in
       state.isClosed = true
@@ -104,17 +104,17 @@ package final class Session: Sendable {
     notificationsInput.finish()
   }
 
-  /// For how long there has been a connection; nil while there is none.
+  /// The time since the connection was made; nil while there is none.
   package var timeConnected: Duration? {
     state.withLock { $0.connection == nil ? nil : $0.since?.duration(to: .now) }
   }
 
-  /// For how long there has been no connection after one that was lost; nil while there is one.
+  /// The time since the connection was lost; nil while there is one, and before the first one.
   package var timeLost: Duration? {
     state.withLock { $0.connection == nil ? $0.since?.duration(to: .now) : nil }
   }
 
-  /// Whether ``close()`` was called: nothing will be answered any more.
+  /// Whether ``close()`` was called. The session then answers no more calls.
   package var isClosed: Bool { state.withLock { $0.isClosed } }
 
   private static let closedError = PostgresError.connectionLost("the session was closed")
@@ -127,7 +127,7 @@ package final class Session: Sendable {
         promise.settle(.success(connection))
         return
       }
-      // Those that were cancelled meanwhile have settled themselves.
+      // Promises of cancelled callers have settled themselves.
       state.waiting.removeAll(where: \.isSettled)
       state.waiting.append(promise)
       if state.keeper == nil {
@@ -156,7 +156,7 @@ package final class Session: Sendable {
       if start.duration(to: .now) > Self.longestWait { backoff.reset() }
       let wait = backoff.next()
       if told.isNews("\(failure)", at: .now) { observe(.retrying(after: wait, error: failure)) }
-      // Throws only when cancelled, which ends the loop.
+      // The sleep throws only if the task is cancelled, which ends the loop.
       try? await Task.sleep(for: wait)
     }
   }
@@ -181,7 +181,7 @@ package final class Session: Sendable {
     return try await Connection.connect(configuration)
   }
 
-  /// Hands the connection to all who wait. Returns false if the session was closed meanwhile.
+  /// Gives the connection to all waiting callers. Returns false if the session was closed meanwhile.
   private func publish(_ connection: Connection) -> Bool {
     let (waiting, isFirst) = state.withLock {
       state -> ([Promise<Connection>]?, Bool) in
@@ -200,7 +200,7 @@ package final class Session: Sendable {
     return true
   }
 
-  /// Returns when the connection is lost, and why it was.
+  /// Forwards notifications until the connection is lost. Returns the reason.
   private func forwardNotifications(of connection: Connection) async -> PostgresError {
     for await notification in connection.notifications {
       notificationsInput.yield(.notification(notification))
@@ -215,7 +215,7 @@ package final class Session: Sendable {
     return reason
   }
 
-  /// Fails all who wait, if this was the first connection and waiting will not help it.
+  /// Fails all waiting callers if this was the first attempt to connect and waiting will not help. Returns whether it did.
   private func giveUp(because error: any Error) -> Bool {
     let waiting = state.withLock { state -> [Promise<Connection>]? in
       if state.hasConnected || (error as? PostgresError)?.isTransient == true { return nil }

@@ -1,24 +1,25 @@
 /// Finds out whether a connection through a pooler keeps its server process.
 ///
-/// 1. A pooler shows itself at no cost. It hands out keys of its own for cancel requests, because clients that share a
-///    process cannot share a key. So the process that it names (libpq: PQbackendPID) is not the one that answers
-///    `pg_backend_pid()`. A proxy that only passes bytes on counts as no pooler: sessions last there.
-/// 2. Behind a pooler the same process twice proves nothing: it may have been the only idle one. A second connection
-///    opens a transaction and holds a process meanwhile. In session mode that is never the first one's process, and the
-///    first one still has its own. In transaction mode the second one is given the process that became idle last, which
-///    was the first one's. A pooler that takes its processes in turn gives the first one two processes in two queries.
-/// 3. If other clients interfere, chance may hide that. So there are several rounds, each with a new second connection,
-///    and the session gets a mark in a setting, which ``Connection/requireSession()`` looks for before work that
-///    needs the session. Another client that shares the process has overwritten it, and another process does not have it.
+/// 1. A pooler is easy to detect. It hands out its own keys for cancel requests, because clients that share a process cannot
+///    share a key. So the process that it names (libpq: PQbackendPID) differs from the process that answers
+///    `pg_backend_pid()`. A proxy that only forwards bytes does not count as a pooler: sessions survive there.
+/// 2. Behind a pooler, getting the same process twice proves nothing: it may have been the only idle one. So a second
+///    connection opens a transaction and holds a process meanwhile. In session mode, this is never the process of the first
+///    connection, and the first connection keeps its own. In transaction mode, the second connection gets the process that
+///    became idle last, which is that of the first. A pooler that rotates its processes gives the first connection two
+///    different processes in two queries.
+/// 3. If other clients interfere, chance may hide this. So there are several rounds, each with a new second connection. The
+///    session also gets a mark in a setting, and ``Connection/requireSession()`` checks the mark before work that needs the
+///    session. Another client that shares the process has overwritten the mark, and another process does not have it.
 enum SessionProof {
   private static let rounds = 3
   /// How long the pooler may take to give the second connection a process.
   private static let patience = Duration.seconds(3)
 
-  /// What no other session has.
+  /// Returns a random mark that no other session has.
   static func mark() -> String { String(UInt64.random(in: 0...UInt64.max), radix: 16) }
 
-  /// Gives a connection through a pooler its settings and its mark, once it is proved. One without a pooler has them.
+  /// Checks a connection through a pooler, then applies its settings and its mark. Does nothing without a pooler.
   /// - Throws: `PostgresError.noSession`; other errors if there is no proof in time.
   static func prove(
     _ connection: Connection, _ configuration: ConnectionConfiguration
@@ -47,7 +48,7 @@ enum SessionProof {
         await rival.close()
         guard isFree, try await hasItsProcess(connection) else { return false }
       } catch let error as PostgresError where error.isLackOfProcesses {
-        // All processes are taken. Only a client in session mode is answered all the same.
+        // All processes are taken. Only a client in session mode still gets an answer.
         await rival.close()
         return try await hasItsProcess(connection)
       } catch {
@@ -58,7 +59,7 @@ enum SessionProof {
     return true
   }
 
-  /// Whether `rival`, in a transaction, has another process than `connection`, which still has its own meanwhile.
+  /// Returns whether `rival`, in a transaction, has another process than `connection`, and `connection` still has its own.
   private static func holdsAnother(
     _ rival: Connection, than connection: Connection
   ) async throws -> Bool {
@@ -77,7 +78,7 @@ enum SessionProof {
 }
 
 extension PostgresError {
-  /// A pooler had no process to give. (PgBouncer: query_wait_timeout)
+  /// Whether a pooler had no free process. (PgBouncer: query_wait_timeout)
   fileprivate var isLackOfProcesses: Bool {
     switch self {
     case .timedOut: true
@@ -90,10 +91,10 @@ extension PostgresError {
 extension Connection {
   /// Checks that the connection still has the session that it began with.
   ///
-  /// Asks the server only behind a pooler. Call it before work that needs locks or settings of the session. The connection ends if
-  /// the check fails.
+  /// Asks the server only behind a pooler. Call this before work that needs locks or settings of the session. If the check
+  /// fails, the connection ends.
   ///
-  /// - Throws: `PostgresError.noSession`; what ``query(_:_:timeout:)`` throws.
+  /// - Throws: `PostgresError.noSession`, and the errors of ``query(_:_:timeout:)``.
   package func requireSession() async throws {
     guard case .marked(let mark) = route else { return }
     let rows = try await query(

@@ -3,7 +3,7 @@ enum ArrayLiteral {
   private static let quote = UInt8(ascii: "\"")
   private static let backslash = UInt8(ascii: "\\")
 
-  /// Quotes every element, so that nothing in it is special; nil is NULL.
+  /// Returns the array as text. Quotes every element, so that no character in it is special; nil becomes NULL.
   static func text(_ elements: [String?]) -> String {
     var text: [UInt8] = [UInt8(ascii: "{")]
     for (index, element) in elements.enumerated() {
@@ -23,8 +23,8 @@ enum ArrayLiteral {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Reads what the server writes. Returns nil for several dimensions, bounds other than 1, an
-  /// element that is no `Element`, or a NULL where `Element` has none.
+  /// Returns the elements of an array that the server wrote. Returns nil for several dimensions, lower bounds other than 1, an
+  /// element that is no `Element`, or a NULL if `Element` has no null value.
   static func elements<Element: PostgresDecodable>(
     _ text: ArraySlice<UInt8>, as: Element.Type
   ) -> [Element]? {
@@ -51,12 +51,12 @@ enum ArrayLiteral {
     let word = rest.prefix { $0 != UInt8(ascii: ",") }
     rest = rest[word.endIndex...]
     if word.isEmpty || word.first == UInt8(ascii: "{") { return nil }
-    // Unquoted, in any case of letters, it is NULL; the server quotes a string of that spelling.
+    // An unquoted NULL in any letter case is NULL. The server quotes a string that is spelled like this.
     if word.elementsEqual("NULL".utf8) { return Element.null }
     return Element(postgresText: word)
   }
 
-  /// Takes a quoted element off the front, its backslashes resolved; nil if it does not end.
+  /// Removes a quoted element from the front, and resolves its backslashes; nil if the closing quote is missing.
   private static func quoted(_ rest: inout ArraySlice<UInt8>) -> [UInt8]? {
     rest.removeFirst()
     var bytes: [UInt8] = []

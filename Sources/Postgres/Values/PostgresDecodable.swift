@@ -1,9 +1,9 @@
 /// A value that can be read from PostgreSQL's text format.
 package protocol PostgresDecodable: Sendable {
-  /// Reads what the server's output function of the type wrote, in UTF-8; nil if it is not a value of
-  /// this type, an integer out of range for instance.
+  /// Reads a value in UTF-8 that the server's output function for the type wrote; nil if it is not a value of this type, such
+  /// as an integer out of range.
   init?(postgresText: ArraySlice<UInt8>)
-  /// What SQL's NULL becomes; nil if it is an error.
+  /// The value for SQL's NULL; nil if NULL is an error.
   static var null: Self? { get }
 }
 
@@ -53,7 +53,7 @@ extension Optional: PostgresDecodable where Wrapped: PostgresDecodable {
   package static var null: Self? { .some(.none) }
 }
 
-/// `[UInt8]` is `bytea`; every other array is an array of the server's.
+/// `[UInt8]` is a `bytea`. Every other array is a PostgreSQL array.
 extension Array: PostgresDecodable where Element: PostgresElement {
   package init?(postgresText: ArraySlice<UInt8>) {
     guard let elements = Element.array(fromText: postgresText) else { return nil }

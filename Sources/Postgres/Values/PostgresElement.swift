@@ -1,6 +1,6 @@
-/// What may stand in a Swift array that is sent or read: it decides what such an array is.
+/// An element of a Swift array that is sent or read. The type of the element decides what the array is in PostgreSQL.
 ///
-/// `UInt8` makes `bytea` of it, everything else a one-dimensional array, with NULL for nil.
+/// An array of `UInt8` is a `bytea`. Any other array is a one-dimensional array, with NULL for nil.
 package protocol PostgresElement: Sendable {
   static func text(ofArray elements: [Self]) -> String
   static func array(fromText text: ArraySlice<UInt8>) -> [Self]?
@@ -24,7 +24,7 @@ extension Double: PostgresElement {}
 extension Bool: PostgresElement {}
 extension String: PostgresElement {}
 
-/// `bytea[]`.
+/// An array of `[UInt8]` is a `bytea[]`.
 extension Array: PostgresElement where Element == UInt8 {}
 
 extension Optional: PostgresElement where Wrapped: PostgresEncodable & PostgresDecodable {
@@ -37,7 +37,7 @@ extension Optional: PostgresElement where Wrapped: PostgresEncodable & PostgresD
   }
 }
 
-/// The hex format of `bytea`: `\x` and two digits a byte.
+/// Uses the hex format of `bytea`: `\x` and two digits per byte.
 extension UInt8: PostgresElement {
   package static func text(ofArray elements: [UInt8]) -> String {
     var text: [UInt8] = [UInt8(ascii: "\\"), UInt8(ascii: "x")]

@@ -1,6 +1,6 @@
 /// A value that can be bound to `$1`, `$2`… in PostgreSQL's text format.
 package protocol PostgresEncodable: Sendable {
-  /// The value as the server's input function for its type reads it. Holds no NUL.
+  /// The value in the format that the server's input function for the type reads. It contains no NUL.
   var postgresText: String { get }
 }
 
@@ -25,7 +25,7 @@ extension String: PostgresEncodable {
   package var postgresText: String { self }
 }
 
-/// `[UInt8]` is `bytea`; every other array is an array of the server's.
+/// `[UInt8]` is a `bytea`. Every other array is a PostgreSQL array.
 extension Array: PostgresEncodable where Element: PostgresElement {
   package var postgresText: String { Element.text(ofArray: self) }
 }

@@ -1,14 +1,14 @@
-/// The rows of one statement, copied out of libpq: plain values, in the order the server sent.
+/// The rows of one statement as plain values, copied out of libpq, in the order of the server.
 package struct Rows: Sendable {
-  /// The columns' names as the statement gave them, in its order.
+  /// The names of the columns, in the order of the statement.
   package let columns: [String]
-  /// Rows inserted, updated, deleted, selected or copied; 0 for other statements.
+  /// The number of rows that were inserted, updated, deleted, selected or copied; 0 for other statements.
   package let affected: Int
-  /// What the server says it did, such as `COMMIT` or `INSERT 0 5`.
+  /// The server's tag for the completed command, such as `COMMIT` or `INSERT 0 5`.
   let commandTag: String
-  /// All values one after another.
+  /// The bytes of all values, one value after another.
   private let bytes: [UInt8]
-  /// Where each value lies in `bytes`, row after row; nil is NULL.
+  /// The range of each value in `bytes`, row by row; nil is NULL.
   private let cells: [Range<Int>?]
   private let rowCount: Int
 
@@ -39,12 +39,12 @@ extension Rows: RandomAccessCollection {
   }
 }
 
-/// One row; reads its values as the types asked for.
+/// One row, which decodes its values on request.
 package struct Row: Sendable {
   fileprivate let rows: Rows
   fileprivate let index: Int
 
-  /// The value of a column by name; the first of several of that name.
+  /// Returns the value of a column by its name. If several columns have this name, uses the first.
   ///
   /// NULL is an error unless `T` is optional.
   /// - Throws: `PostgresError.decoding`, which never quotes the value.
@@ -57,7 +57,7 @@ package struct Row: Sendable {
     return try decode(position, as: type)
   }
 
-  /// The value of a column by position, from 0.
+  /// Returns the value of a column by its position, starting at 0.
   ///
   /// NULL is an error unless `T` is optional.
   /// - Throws: `PostgresError.decoding`, which never quotes the value.
