@@ -5,28 +5,27 @@ import HaulTransfer
 package import JobQueue
 package import Stores
 
-/// A directory that files are downloaded to without being anybody's store: it is one for as long as something in it is
+/// A directory that Haul downloads to although it is not a permanent store. It is a store only while something in it is
 /// unfinished.
 ///
-/// Several processes may fill one directory at once. Each holds a shared lock on it; who finds to be the last takes
-/// away what is Haul's own.
+/// Several processes may download to the directory at once. Each holds a shared lock on it. The last one removes Haul's own
+/// files.
 package struct DownloadDirectory: Sendable {
-  /// Absolute, without symbolic links.
+  /// The absolute path, without symbolic links.
   package let path: String
-  /// The name of its store in the database. It follows from the marker: a directory that is moved while something in
-  /// it is unfinished is the same store.
+  /// The name of the store in the database. It depends on the marker, so the directory stays the same store if it is moved
+  /// while something in it is unfinished.
   package let store: String
-  /// The instance id that its marker has or gets.
+  /// The id in the directory's marker: the existing one or a new one.
   package let marker: String
   private let root: FileDescriptor
-  /// Whether the marker is one that was written here, and not that of a store that lasts.
+  /// Whether the marker was written for such a directory, and not for a permanent store.
   private let isMarkerOwn: Bool
 
-  /// Makes the directory where it is missing and writes the marker. `pool` is the id of the database's pool.
+  /// Creates the directory if it is missing, and writes the marker. `pool` is the id of the database's pool.
   ///
-  /// The marker's id follows from pool and path, so that work that was interrupted is found again although the
-  /// marker was away meanwhile; its first half from the pool alone, so that it is known for one of its own in a
-  /// directory that was moved.
+  /// The marker's id depends on the pool and the path, so interrupted work is found again even if the marker was removed
+  /// meanwhile. Its first half depends only on the pool, so the marker is recognised as the pool's own in a moved directory.
   package init(_ directory: NamedDirectory, pool: String) throws(StoreError) {
     try directory.make()
     let root = try directory.open()
@@ -41,11 +40,11 @@ package struct DownloadDirectory: Sendable {
     isMarkerOwn = marker.prefix(half) == own.uuidString.lowercased().prefix(half)
   }
 
-  /// How a worker mounts it.
+  /// The directory as a worker mounts it.
   package var mount: StoreMount { StoreMount(name: store, directory: path) }
 
-  /// Whether the file of an earlier job exists with its recorded length. If a digest was not verified at download, `verifier`
-  /// reads the whole file and compares it.
+  /// Returns whether the file of an earlier job exists with its recorded length. If a digest was not verified at download,
+  /// `verifier` reads the whole file and compares it.
   package func holds(_ line: FinishedLine, _ verifier: FileVerifier) async -> Bool {
     guard root.fileSize(line.path) == line.bytes else { return false }
     guard let text = line.digest else { return true }
@@ -57,7 +56,7 @@ package struct DownloadDirectory: Sendable {
     return false
   }
 
-  /// What reads files here, on a thread of its own.
+  /// Returns a verifier that reads files of this directory on its own thread.
   package func verifier() throws -> FileVerifier {
     try FileVerifier(Destination(root: root))
   }
@@ -72,7 +71,7 @@ package struct DownloadDirectory: Sendable {
 }
 
 extension UUID {
-  /// The first 16 bytes of `text`, which is hexadecimal.
+  /// Creates a UUID from the first 16 bytes of the hexadecimal `text`.
   fileprivate init(hexadecimal text: String) {
     var bytes: [UInt8] = []
     var rest = Substring(text)

@@ -9,24 +9,24 @@ import Stores
 import Synchronization
 package import Worker
 
-/// What `haul get` downloads, and where to.
+/// The configuration of a `haul get`: what to download, and where to.
 package struct GetConfiguration: Sendable {
   package var lines: [SubmitLine]
-  /// Where the files go; made where it is missing.
+  /// The directory of the files. It is created if it is missing.
   package var directory: String
-  /// Transfers at once, in all and from one host.
+  /// The maximum number of concurrent transfers, in total and per host.
   package var concurrency: Int
   package var options: JobOptions
-  /// Blocks of addresses that a redirect may lead to, besides the public ones.
+  /// The address blocks that a redirect may lead to, in addition to public addresses.
   package var allowedNetworks: [CIDR]
-  /// The most bytes a second that are read of all files together; nil for no limit.
+  /// The maximum rate in bytes per second for all files together; nil for no limit.
   package var rateLimit: RateLimit?
-  /// What goes along with its requests, and the way they take.
+  /// Settings for the requests, such as logins, cookies and proxies.
   package var requests = RequestSettings()
   /// The program's version.
   package var version: String
 
-  /// An order made of its parts.
+  /// Creates a configuration.
   package init(
     lines: [SubmitLine], directory: String, concurrency: Int, options: JobOptions,
     allowedNetworks: [CIDR], rateLimit: RateLimit?, version: String
@@ -41,18 +41,18 @@ package struct GetConfiguration: Sendable {
   }
 }
 
-/// One `haul get`: a queue of its own in the local pool, and a worker in this process that empties it.
+/// A run of `haul get`: its own queue in the local pool, and a worker in this process that empties the queue.
 ///
-/// It takes over unfinished files of earlier runs in the directory if it also wants them. It leaves other files alone: no worker
-/// serves their queue.
+/// The run takes over unfinished files of earlier runs in the directory if it also wants them. It leaves other files alone: no
+/// worker serves their queue.
 package final class GetRun: Sendable {
   /// Events of a run.
   package enum Event: Sendable {
     case database(EmbeddedCluster.Step)
-    /// All lines are in the queue. `finished`: done by an earlier run, and not jobs of this one.
+    /// All lines are in the queue. `finished`: files that an earlier run downloaded, which are no jobs of this run.
     case submitted(jobs: Int, finished: [FinishedLine], goingOn: Int)
     case settled(SettledLease)
-    /// The directory cannot be written, as the sentence says: the run ends as if it were stopped.
+    /// The directory cannot be written, for the reason in the sentence. The run ends as if it was stopped.
     case directoryClosed(String)
   }
 
@@ -69,7 +69,7 @@ package final class GetRun: Sendable {
   private let opening = PoolOpening()
   private let state = Mutex(State())
 
-  /// A run that has not begun. `observe` is called on Swift threads.
+  /// Creates a run without starting it. `observe` is called on Swift threads.
   package init(
     _ order: GetConfiguration, at location: ClusterLocation, logger: Logger,
     observe: @escaping @Sendable (Event) -> Void
@@ -82,7 +82,7 @@ package final class GetRun: Sendable {
     self.observe = observe
   }
 
-  /// What runs now, in no order.
+  /// The running transfers, in no particular order.
   package var transfers: [RunningTransfer] { state.withLock { $0.worker }?.transfers ?? [] }
 
   /// Ends the run with its progress saved, so that a later run can continue. If the database is not ready yet, ``run()`` stops
@@ -95,15 +95,16 @@ package final class GetRun: Sendable {
     }?.drain()
   }
 
-  /// See ``PoolWorker/suspend()``.
+  /// Forwards the suspension to the worker: see ``PoolWorker/suspend()``.
   package func suspend() { state.withLock { $0.worker }?.suspend() }
 
-  /// Lets the database go at once, for a process that ends without waiting for anything else.
+  /// Releases the database at once, for a process that ends without waiting for anything else.
   package func abandon() { opening.abandon() }
 
-  /// Runs until every job has ended, or ``stop()``. Files are durable when their settlement is reported.
+  /// Runs until every job has ended or ``stop()`` is called. Files are durable when their `settled` event arrives.
   ///
-  /// - Throws: `EmbeddedPostgresError`, `PostgresError`, `JobQueueError`, `StoreError`, `DescriptorLimit.TooLow`. That jobs fail is not an error.
+  /// - Throws: `EmbeddedPostgresError`, `PostgresError`, `JobQueueError`, `StoreError`, `DescriptorLimit.TooLow`. A failed job
+  ///   is not an error.
   package func run() async throws {
     try directory.requireRight()
     try DescriptorLimit.raise(leases: openLeases)
@@ -130,7 +131,7 @@ package final class GetRun: Sendable {
     _ directory: DownloadDirectory, _ queue: JobQueue, _ pool: LocalPool
   ) async throws {
     let name = "get-" + String(UInt64.random(in: 1 << 60...UInt64.max), radix: 16)
-    // One commit for the three.
+    // Use one commit for the store, the queue and the limit.
     try await pool.connection.transaction { [leases] connection in
       let queue = JobQueue(connection)
       _ = try await queue.initStore(
@@ -142,9 +143,9 @@ package final class GetRun: Sendable {
     let worker = try makeWorker(directory, queue: name, pool)
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { [observe] in try await pool.keepServing { observe(.database($0)) } }
-      // The worker gets ready while the lines are on their way.
+      // The worker starts while the lines are being submitted.
       group.addTask {
-        // The next run goes on with what this one could not give back.
+        // The next run continues the jobs that this run could not give back.
         do { try await worker.run() } catch is DrainTimeout {}
       }
       do {
@@ -154,18 +155,18 @@ package final class GetRun: Sendable {
         throw error
       }
       worker.stopWhenIdle()
-      // Of the two the worker alone ends without an error.
+      // Only the worker can end without an error.
       try await group.next()
       group.cancelAll()
     }
   }
 
-  /// What is being published and what is next counts against the host's cap as well; how many transfers a host sees is
-  /// bounded by the worker, which is alone with its queue. Small files end faster than a call to the database takes, and one
-  /// for many costs little more than one for a few.
+  /// The maximum number of leases. Jobs that publish their files and jobs that wait for their turn also count against the
+  /// host's cap. The worker itself limits the transfers per host, because it is alone with its queue. Small files end faster
+  /// than a call to the database takes, and one call for many jobs costs little more than one for a few.
   private var leases: Int { order.concurrency + min(6 * order.concurrency, 128) }
 
-  /// Those of them that have files open: what is next has none.
+  /// The maximum number of leases with open files. Jobs that wait for their turn have none.
   private var openLeases: Int { order.concurrency + min(2 * order.concurrency, 64) }
 
   private func makeWorker(
@@ -178,7 +179,7 @@ package final class GetRun: Sendable {
     configuration.rateLimit = order.rateLimit
     configuration.requests = order.requests
     configuration.allowsOwnOrigins = true
-    // No command compares the files of this pool later.
+    // No command verifies the files of this pool later.
     configuration.recordsDigests = false
     configuration.onSettled = { [observe] in observe(.settled($0)) }
     configuration.onStoreClosed = { [observe, weak self] _, reason in

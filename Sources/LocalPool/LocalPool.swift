@@ -4,20 +4,20 @@ import JobQueue
 package import Postgres
 import Synchronization
 
-/// A pool on one machine without any set-up: a database of the embedded cluster, migrated, with nothing left in it that
-/// a dead process held.
+/// A pool on one machine that needs no set-up: a migrated database of the embedded cluster in which dead processes hold no
+/// leases.
 package final class LocalPool: Sendable {
-  /// The database of `haul up`; `haul get` has one of its own, since it sets caps as its user likes.
+  /// The database of `haul up`. `haul get` has its own database, because it sets caps for its user.
   package static let standingDatabase = "haul"
   package static let getDatabase = "get"
 
-  /// How often the server is looked for.
+  /// The interval between two checks that the server runs.
   private static let interval = Duration.milliseconds(500)
 
   private let cluster: Mutex<EmbeddedCluster>
   private let location: ClusterLocation
   private let database: String
-  /// libpq's string for the database.
+  /// libpq's connection string for the database.
   package let conninfo: String
   /// The connection that prepared the database. The code that opened the pool continues to use it, and closes it.
   package let connection: Connection
@@ -33,9 +33,8 @@ package final class LocalPool: Sendable {
     conninfo = cluster.conninfo(database: database)
   }
 
-  /// Starts the cluster or joins its users, makes and migrates the database where that is needed, and takes back the
-  /// leases of workers whose processes have ended. `close()` it.
-  ///
+  /// Starts the cluster or joins its users, and creates and migrates the database if needed. Takes back the leases of workers
+  /// whose processes have ended. The caller must call `close()`.
   /// - Throws: `EmbeddedPostgresError`, `PostgresError`, `JobQueueError`.
   package static func open(
     database: String, at location: ClusterLocation,
@@ -52,10 +51,10 @@ package final class LocalPool: Sendable {
     }
   }
 
-  /// Starts the server again whenever it has ended, until the task is cancelled: sessions that wait for it go on then.
-  /// That no file can be opened passes, and meanwhile the server may well run.
+  /// Starts the server again whenever it has ended, until the task is cancelled. Sessions that wait for the server then
+  /// continue. If no file can be opened, this waits: that state passes, and the server may be running.
   ///
-  /// - Throws: `EmbeddedPostgresError` where it does not start, `CancellationError`.
+  /// - Throws: `EmbeddedPostgresError` if the server does not start, `CancellationError`.
   package func keepServing(
     observe: @escaping @Sendable (EmbeddedCluster.Step) -> Void
   ) async throws {
@@ -67,12 +66,12 @@ package final class LocalPool: Sendable {
         defer { cluster = next }
         return cluster
       }
-      // Not its last user: `next` is one by now.
+      // This user is not the last one, because `next` already uses the server.
       last.close()
     }
   }
 
-  /// nil where no file can be opened.
+  /// Opens the cluster; returns nil if no file can be opened.
   private func opened(
     _ observe: @escaping @Sendable (EmbeddedCluster.Step) -> Void
   ) async throws -> EmbeddedCluster? {
@@ -84,7 +83,7 @@ package final class LocalPool: Sendable {
     }
   }
 
-  /// Lets the cluster go; its last user stops it. Again is no error.
+  /// Ends the use of the cluster, whose last user stops it. Repeating the call is not an error.
   package func close() { cluster.withLock { $0 }.close() }
 
   private static func connect(
@@ -103,7 +102,7 @@ package final class LocalPool: Sendable {
 
   private static func prepare(_ connection: Connection) async throws {
     if try await !Migrator.isCurrent(connection) {
-      // The cluster and all pools in it are one person's.
+      // The cluster and all its pools belong to one person.
       _ = try await Migrator.migrate(connection, roles: .shared)
     }
     let queue = JobQueue(connection)
@@ -111,9 +110,9 @@ package final class LocalPool: Sendable {
     if !dead.isEmpty { _ = try await queue.rescue(workers: Array(dead.keys)) }
   }
 
-  /// Whether the process `pid` of this machine lives. All workers of the cluster are processes of this machine, since
-  /// it listens on a local socket alone. A process that has taken the number of a dead one counts as alive: then the
-  /// lease expires as any other. One that its parent has not buried yet is dead (proc(5), `/proc/pid/stat`).
+  /// Returns whether the process `pid` of this machine lives. All workers of the cluster run on this machine, because the
+  /// server listens only on a local socket. If another process has the id of a dead one, this returns true, and the lease
+  /// expires later. A process that has ended but was not collected by its parent counts as dead (proc(5), `/proc/pid/stat`).
   private static func isRunning(pid: Int) -> Bool {
     guard let status = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8),
       let end = status.lastIndex(of: ")")

@@ -1,7 +1,7 @@
 import EmbeddedPostgres
 import Synchronization
 
-/// The opening of a local pool, which another thread can cancel.
+/// Opens a local pool. Another thread can cancel this.
 final class PoolOpening: Sendable {
   private struct State {
     var opening: Task<LocalPool, any Error>?
@@ -11,7 +11,7 @@ final class PoolOpening: Sendable {
 
   private let state = Mutex(State())
 
-  /// Gives `body` the pool, opened, and lets it go afterwards. Once.
+  /// Opens the pool, passes it to `body`, and closes it afterwards. Call this only once.
   func withPool(
     database: String, at location: ClusterLocation,
     observe: @escaping @Sendable (EmbeddedCluster.Step) -> Void,
@@ -22,7 +22,7 @@ final class PoolOpening: Sendable {
     try await body(pool)
   }
 
-  /// Opens the pool, once. Throws as `LocalPool.open`, and `CancellationError` or `cancelled` after ``cancel()``.
+  /// Opens the pool. Throws the errors of `LocalPool.open`, and `CancellationError` or `cancelled` after ``cancel()``.
   private func open(
     database: String, at location: ClusterLocation,
     observe: @escaping @Sendable (EmbeddedCluster.Step) -> Void
@@ -40,7 +40,7 @@ final class PoolOpening: Sendable {
     return pool
   }
 
-  /// A database that is not there yet is waited for no longer. Nothing happens to one that is.
+  /// Stops waiting for a database that is not ready yet. A pool that is already open stays unchanged.
   func cancel() {
     state.withLock { state in
       state.isCancelled = true
@@ -48,6 +48,6 @@ final class PoolOpening: Sendable {
     }?.cancel()
   }
 
-  /// Lets the database go at once, for a process that ends without waiting for anything else.
+  /// Releases the database at once, for a process that ends without waiting for anything else.
   func abandon() { state.withLock { $0.pool }?.close() }
 }

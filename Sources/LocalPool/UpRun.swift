@@ -10,24 +10,24 @@ import Stores
 import Synchronization
 package import Worker
 
-/// What `haul up` is to run, and where files land.
+/// The configuration of a `haul up`: what to run, and where files go.
 package struct UpConfiguration: Sendable {
-  /// The directory of the store ``UpRun/store``, made where it is missing; nil for the one it had before, or for one here
-  /// the first time.
+  /// The directory of the store ``UpRun/store``, which is created if it is missing; nil for the directory of the last run, or
+  /// for a directory in the current one if this is the first run.
   package var directory: String?
   package var workers: Int
-  /// Jobs at once of each worker.
+  /// The maximum number of concurrent jobs of each worker.
   package var concurrency: Int
-  /// Blocks of addresses allowed besides the public ones.
+  /// The address blocks that are allowed in addition to public addresses.
   package var allowedNetworks: [CIDR]
-  /// The most bytes a second that are read of all files together; nil for no limit.
+  /// The maximum rate in bytes per second for all files together; nil for no limit.
   package var rateLimit: RateLimit?
-  /// What goes along with the workers' requests, and the way they take.
+  /// Settings for the workers' requests, such as logins, cookies and proxies.
   package var requests = RequestSettings()
   /// The program's version.
   package var version: String
 
-  /// An order made of its parts.
+  /// Creates a configuration.
   package init(
     directory: String?, workers: Int, concurrency: Int, allowedNetworks: [CIDR],
     rateLimit: RateLimit?, version: String
@@ -41,27 +41,27 @@ package struct UpConfiguration: Sendable {
   }
 }
 
-/// One `haul up`: the local pool that stays, with a coordinator and workers in this process.
+/// A run of `haul up`: the permanent local pool, with a coordinator and workers in this process.
 ///
-/// All of it is one process, so that no part of it can be left behind by a crash; a worker that can be killed alone is
-/// a `haul worker` on the same database.
+/// Everything is in one process, so a crash leaves no part behind. If you want a worker that can be killed separately, run
+/// `haul worker` with the same database.
 package final class UpRun: Sendable {
-  /// The store that files land in. Its queue `default` takes what is submitted without naming one.
+  /// The store for the files. Its queue `default` takes jobs that are submitted without a queue.
   package static let store = "main"
 
-  /// What a run tells while it goes on.
+  /// An event of a run.
   package enum Event: Sendable {
     case database(EmbeddedCluster.Step)
-    /// Everything is there; `directory` is the store's, absolute.
-    /// A host without a policy of its own may see `perHost` transfers at once.
+    /// The run is ready. `directory` is the absolute path of the store's directory.
+    /// A host without its own policy gets at most `perHost` concurrent transfers.
     case ready(conninfo: String, directory: String, perHost: Int)
-    /// Unfinished jobs have part files in another directory of the store. Here they restart from zero.
+    /// Unfinished jobs have part files in another directory of the store. In this directory they restart from zero.
     case interruptedElsewhere(jobs: Int, directory: String)
-    /// A lease of one of its workers has ended.
+    /// A lease of one of the run's workers has ended.
     case settled(SettledLease)
     /// An operator drained all workers. No worker is left, so the run ends.
     case drained
-    /// Workers and coordinator have ended, and the database was let go.
+    /// The workers and the coordinator have ended, and the database was released.
     case closed
   }
 
@@ -78,7 +78,8 @@ package final class UpRun: Sendable {
   private let opening = PoolOpening()
   private let state = Mutex(State())
 
-  /// A run that has not begun. `logger` makes one for `coordinator`, `worker-1`, …; `observe` is called on Swift threads.
+  /// Creates a run without starting it. `logger` returns the logger of `coordinator`, `worker-1` and so on. `observe` is
+  /// called on Swift threads.
   package init(
     _ order: UpConfiguration, at location: ClusterLocation,
     logger: @escaping @Sendable (_ component: String) -> Logger,
@@ -90,8 +91,8 @@ package final class UpRun: Sendable {
     self.observe = observe
   }
 
-  /// Drains the workers, then ends the coordinator; ``run()`` then returns. Where the database is not there yet, it is
-  /// waited for no longer, and ``run()`` throws. From any thread; again is no error.
+  /// Drains the workers, then ends the coordinator. ``run()`` then returns. If the database is not ready yet, ``run()`` stops
+  /// waiting and throws. Callable from any thread and more than once.
   package func stop() {
     let (coordinator, workers) = state.withLock { state in
       state.isStopped = true
@@ -102,18 +103,18 @@ package final class UpRun: Sendable {
     if workers.isEmpty { coordinator?.stop() }
   }
 
-  /// See ``PoolWorker/suspend()``.
+  /// Forwards the suspension to all workers: see ``PoolWorker/suspend()``.
   package func suspend() { state.withLock { $0.workers }.forEach { $0.suspend() } }
 
-  /// Lets the database go at once, for a process that ends without waiting for anything else.
+  /// Releases the database at once, for a process that ends without waiting for anything else.
   package func abandon() { opening.abandon() }
 
-  /// Runs until ``stop()``, or until all workers were drained by an operator.
+  /// Runs until ``stop()`` is called, or until an operator has drained all workers.
   ///
-  /// - Throws: `EmbeddedPostgresError`, `PostgresError`, `StoreError`, `StandingStoreGone`, `DescriptorLimit.TooLow`; `JobQueueError`, also `busy` where another such
-  ///   run has the cluster: two of them could let files land in two places.
+  /// - Throws: `EmbeddedPostgresError`, `PostgresError`, `StoreError`, `StandingStoreGone`, `DescriptorLimit.TooLow`;
+  ///   `JobQueueError`, also `busy` if another `haul up` uses the cluster, because files could then go to two directories.
   package func run() async throws {
-    // Without a word of its user the data say which directory it is, once there are any.
+    // If the user names no directory and a database exists, the database says which directory it is.
     if let chosen = order.directory ?? (location.isMade ? nil : UpStoreChoice.first) {
       try Self.named(chosen).requireRight()
     }
@@ -164,7 +165,7 @@ package final class UpRun: Sendable {
     NamedDirectory(directory, advice: "name another directory with --store DIR")
   }
 
-  /// Makes the directory the store, and returns its absolute path, and how many transfers a host may see.
+  /// Initialises the directory as the store. Returns its absolute path, and the maximum number of transfers per host.
   private func initialiseStore(_ pool: LocalPool) async throws -> (String, perHost: Int) {
     let queue = JobQueue(pool.connection)
     let interrupted = try await queue.interruptedJobs()
@@ -206,7 +207,7 @@ package final class UpRun: Sendable {
     return workers
   }
 
-  /// Until all have ended; where one fails the others are drained.
+  /// Runs until all workers have ended. If one fails, the others are drained.
   private static func run(_ workers: [PoolWorker]) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
       for worker in workers { group.addTask { try await worker.run() } }

@@ -1,29 +1,29 @@
-/// Which directory `haul up` serves.
+/// The choice of the directory that `haul up` serves.
 ///
-/// Two directories of one store are two disks to the pool: jobs that were interrupted in one restart in the other, and files
-/// land in both. So by default `haul up` serves the same directory as before, wherever it is started.
+/// For the pool, two directories of a store are two disks: jobs interrupted in one restart in the other, and files are in
+/// both. So by default, `haul up` serves the directory of the last run, wherever it is started.
 struct UpStoreChoice {
-  /// A directory that was served before.
+  /// A directory that an earlier run served.
   struct Instance: Sendable, Equatable {
     /// The instance's id in the database.
     let id: Int
     let marker: String
     let directory: String
-    /// Unfinished jobs that have a part file there.
+    /// The number of unfinished jobs with a part file in this directory.
     let interrupted: Int
   }
 
-  /// The directory of a first time, where `haul up` is started.
+  /// The directory of a first run, below the directory in which `haul up` is started.
   static let first = "downloads"
 
   let instances: [Instance]
-  /// What the marker below a directory says; nil where there is none.
+  /// Returns the marker of a directory; nil if it has none.
   let marker: (_ directory: String) -> String?
 
-  /// The directory to serve where the user names none: the one here if it is of the store, else one that is still there,
-  /// before all one with interrupted work, else the latest.
+  /// Returns the directory to serve if the user names none: the one below the current directory if it belongs to the store;
+  /// otherwise one that still exists. Prefers directories with interrupted jobs, then the latest one.
   ///
-  /// - Throws: `StandingStoreGone` where all are gone and there is interrupted work in one.
+  /// - Throws: `StandingStoreGone` if all are gone and at least one of them had interrupted jobs.
   func directory() throws(StandingStoreGone) -> String {
     let here = marker(Self.first)
     if instances.contains(where: { $0.marker == here }) { return Self.first }
@@ -38,14 +38,14 @@ struct UpStoreChoice {
     return Self.first
   }
 
-  /// The stores with interrupted work, without the one whose marker is `served`.
+  /// Returns the directories with interrupted jobs, without the one whose marker is `served`.
   func others(besides served: String) -> [Instance] {
     instances.filter { $0.marker != served && $0.interrupted > 0 }
   }
 }
 
-/// The directory that `haul up` served is not there, and interrupted work with it. The description is a sentence for the
-/// operator, without its full stop.
+/// The error if the directory of the last `haul up` is missing, with its interrupted jobs. The description is a sentence for
+/// the operator, without its full stop.
 package struct StandingStoreGone: Error, Equatable, CustomStringConvertible {
   let directory: String
   let interrupted: Int
