@@ -5,23 +5,23 @@ import HaulSystem
 
 /// The layout of the cluster's directory, which no other user can change.
 ///
-/// Root's server is `postgres`, who may not change what root writes and reads here: only the data and
-/// the socket's directory are its own.
+/// If root starts the server, it runs as `postgres`. That user must not change what root writes and reads here, so it owns
+/// only the data and the socket's directory.
 struct ClusterDirectory: Sendable {
   let location: ClusterLocation
   let user: ServerUser
 
   var path: String { location.directory }
-  /// Held by who starts the server or makes the cluster.
+  /// The lock of the process that is starting the server or creating the cluster.
   var turnLock: String { "\(path)/lock" }
-  /// Held by the processes of the server, from their start to the end of the last.
+  /// The lock of the server's processes, from the start of the server to the end of its last process.
   var serverLock: String { "\(path)/server" }
-  /// Held, shared, by each user of the server.
+  /// The lock that each user of the server holds in shared mode.
   var usersLock: String { "\(path)/users" }
-  /// The log of the server's last start; the log before it is kept beside it.
+  /// The log since the server's last start. The log before it is kept next to it.
   var log: String { "\(path)/log" }
   var data: String { location.data }
-  /// Data that is being made.
+  /// The data directory while it is being created.
   var newData: String { "\(path)/data.new" }
   var postmasterFile: String { "\(data)/postmaster.pid" }
 
@@ -41,7 +41,8 @@ struct ClusterDirectory: Sendable {
     try requireSafeWay(to: unsafe String(cString: resolved))
   }
 
-  /// Locks on a network file system may mean nothing to another machine, and two servers would ruin the data.
+  /// Requires a local file system. On a network file system, another machine may ignore the locks, and two servers would
+  /// damage the data.
   private func requireLocalFileSystem(
     _ fileSystem: (Int32) -> UInt32
   ) throws(EmbeddedPostgresError) {
@@ -53,15 +54,15 @@ struct ClusterDirectory: Sendable {
     }
   }
 
-  /// By the magic number of statfs(2).
+  /// The names of network file systems by the magic number of statfs(2).
   private static let networkFileSystems: [UInt32: String] = [
     0x6969: "NFS", 0xff53_4d42: "CIFS", 0xfe53_4d42: "SMB", 0x517b: "SMB", 0x00c3_6400: "Ceph",
     0x5346_414f: "AFS", 0x6b41_4653: "AFS", 0x7373_2f66: "Coda", 0x0bd0_0bd0: "Lustre",
   ]
 
-  /// PostgreSQL's major version that made the data; nil where there is none.
+  /// Returns the major version of PostgreSQL that created the data; nil if there is no data.
   ///
-  /// - Throws: also when something else lies where the data belongs.
+  /// - Throws: also if something else is at the path of the data.
   func major() throws(EmbeddedPostgresError) -> Int? {
     guard let owner = Self.status(data)?.st_uid else { return nil }
     guard owner == user.id else { throw .notOurs(data, owner: ServerUser.name(of: owner)) }
@@ -72,8 +73,8 @@ struct ClusterDirectory: Sendable {
     return major
   }
 
-  /// The directory of the socket, made if it is not there: in the cluster's, or, where a socket's path
-  /// would become too long for the kernel (unix(7): 108 bytes), in a shorter one of the caller's.
+  /// Returns the directory of the socket, and creates it if it is missing. It is in the cluster's directory. If the socket's
+  /// path would be too long for the kernel (unix(7): 108 bytes), it is in a shorter directory of the caller.
   func socketDirectory() throws(EmbeddedPostgresError) -> String {
     let (parent, directory) = socketPlace
     if let parent { try makeOwn(parent) }
@@ -81,10 +82,10 @@ struct ClusterDirectory: Sendable {
     return directory
   }
 
-  /// The directory of the socket, and its parent where that is not the cluster's directory.
+  /// The directory of the socket, and its parent if that is not the cluster's directory.
   var socketPlace: (parent: String?, directory: String) {
     if Self.fitsSocket("\(path)/socket") { return (nil, "\(path)/socket") }
-    // FNV-1a: another name for another cluster, nothing more.
+    // FNV-1a: it only has to give different clusters different names.
     var digest: UInt64 = 0xcbf2_9ce4_8422_2325
     for byte in path.utf8 { digest = (digest ^ UInt64(byte)) &* 0x100_0000_01b3 }
     let name = String(digest, radix: 16)
@@ -100,20 +101,20 @@ struct ClusterDirectory: Sendable {
     "\(directory)/.s.PGSQL.\(ServerSettings.port)".utf8.count < 107
   }
 
-  /// Root's lets others pass through, and not look: the server must.
+  /// Root's directory can be entered but not listed by others, because the server must enter it.
   private var ownMode: mode_t { user.isForRoot ? 0o711 : 0o700 }
 
   private func makeOwn(_ path: String) throws(EmbeddedPostgresError) {
     try make(path, owner: geteuid(), group: getegid(), mode: ownMode)
   }
 
-  /// Makes a directory that is `owner`'s alone to change, or checks that it is.
+  /// Creates a directory that only `owner` can change, or checks that an existing one is like that.
   ///
-  /// A symbolic link to one will do if it is `owner`'s as well.
+  /// A symbolic link to such a directory is accepted if the link also belongs to `owner`.
   func make(
     _ path: String, owner: uid_t, group: gid_t, mode: mode_t
   ) throws(EmbeddedPostgresError) {
-    // With its rights at once, as far as umask(2) lets it: whoever comes at the same time looks at them.
+    // Create it with its permissions at once, as far as umask(2) allows: a concurrent process checks them.
     if unsafe mkdir(path, mode) == 0 {
       guard unsafe chmod(path, mode) == 0 else { throw .failed(path, errno) }
     } else if errno != EEXIST {
@@ -127,7 +128,7 @@ struct ClusterDirectory: Sendable {
     guard target.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
       throw .notPermitted(path, reason: "others may write in it")
     }
-    // Made by root for the server just now, or before a crash at this point.
+    // Root has created it for the server just now, or before a crash at this point.
     if found.st_uid != owner, found.st_uid == geteuid(), found.st_mode & S_IFMT == S_IFDIR {
       guard unsafe lchown(path, owner, group) == 0 else { throw .failed(path, errno) }
       return
@@ -137,8 +138,7 @@ struct ClusterDirectory: Sendable {
     }
   }
 
-  /// Root refuses to work below a directory that another user could replace, or that its server cannot
-  /// enter.
+  /// Checks the way to root's directory: refuses a parent that another user could replace or that the server cannot enter.
   private func requireSafeWay(to path: String) throws(EmbeddedPostgresError) {
     var step = path
     while true {
@@ -160,7 +160,7 @@ struct ClusterDirectory: Sendable {
     }
   }
 
-  /// The directories on the way, for the caller alone. (XDG Base Directory Specification: 0700)
+  /// Creates missing parent directories that only the caller can use. (XDG Base Directory Specification: 0700)
   private func makeParents(of path: String) throws(EmbeddedPostgresError) {
     let parent = Self.parent(of: path)
     if Self.status(parent) != nil { return }
@@ -177,7 +177,7 @@ struct ClusterDirectory: Sendable {
     return end == path.startIndex ? "/" : String(path[..<end])
   }
 
-  /// lstat(2); nil with errno where there is nothing.
+  /// Returns lstat(2) of a path; nil with errno if it fails.
   static func status(_ path: String) -> stat? {
     var found = stat()
     return unsafe lstat(path, &found) == 0 ? found : nil

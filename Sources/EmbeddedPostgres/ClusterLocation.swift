@@ -1,28 +1,28 @@
 import FoundationEssentials
 import Glibc
 
-/// Where the cluster lives, and where to look for what runs it.
+/// The directory of the cluster, and the directories in which to find PostgreSQL's programs.
 package struct ClusterLocation: Sendable, Equatable {
-  /// Absolute.
+  /// The absolute path of the cluster's directory.
   package let directory: String
-  /// `XDG_RUNTIME_DIR`: a short place for the socket, where the user has one.
+  /// The directory `XDG_RUNTIME_DIR`, which gives the socket a short path; nil if the user has none.
   let runtimeDirectory: String?
-  /// Directories to find PostgreSQL's programs in: those of `PATH`, and Debian's.
+  /// The directories in which to find PostgreSQL's programs: those of `PATH` and of Debian's packages.
   let programDirectories: [String]
 
-  /// The data's, below ``directory``.
+  /// The data directory, below ``directory``.
   var data: String { "\(directory)/data" }
 
-  /// Whether there are any data.
+  /// Whether the data directory exists.
   package var isMade: Bool { FileManager.default.fileExists(atPath: data) }
 
-  /// Where Debian's packages put each major version's.
+  /// The directory in which Debian's packages install each major version.
   static let packages = "/usr/lib/postgresql"
 
-  /// `HAUL_STATE_DIR`, else for root `/var/lib/haul`, else `haul` in `XDG_STATE_HOME` or in
-  /// `~/.local/state` (XDG Base Directory Specification: what is not absolute there is ignored).
+  /// Returns the standard location: `HAUL_STATE_DIR`; otherwise `/var/lib/haul` for root; otherwise `haul` in `XDG_STATE_HOME`
+  /// or in `~/.local/state` (XDG Base Directory Specification: paths that are not absolute are ignored there).
   ///
-  /// - Throws: `noHome` where none of them is set.
+  /// - Throws: `noHome` if none of them is set.
   package static func standard(
     environment: [String: String]
   ) throws(EmbeddedPostgresError) -> ClusterLocation {
@@ -31,7 +31,7 @@ package struct ClusterLocation: Sendable, Equatable {
       environment: environment)
   }
 
-  /// The cluster in `directory`, which need not exist; its parents are made as well.
+  /// Creates the location of the cluster in `directory`, which need not exist. Its parents are created later if missing.
   package init(directory: String) {
     self.init(directory: directory, environment: ProcessInfo.processInfo.environment)
   }
@@ -65,7 +65,7 @@ package struct ClusterLocation: Sendable, Equatable {
     throw .noHome
   }
 
-  /// `path` from the root on, without slashes at its end.
+  /// Returns `path` as an absolute path without slashes at its end.
   private static func absolute(_ path: String) -> String {
     var path = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
     while path.count > 1 && path.hasSuffix("/") { path.removeLast() }

@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 import HaulSystem
 
-/// Makes a cluster's data, all or nothing: beside its place, and renamed into it when it is durable.
+/// Creates a cluster's data completely or not at all: makes it next to its final path, and renames it once it is durable.
 struct ClusterMaker {
   let directory: ClusterDirectory
   let turn: FileLock
@@ -11,7 +11,7 @@ struct ClusterMaker {
     try await removeLeftovers()
     let user = directory.user
     try directory.make(directory.newData, owner: user.id, group: user.group, mode: 0o700)
-    // It syncs what it made before it ends.
+    // initdb syncs its files before it ends.
     let (output, succeeded) = try await ServerProgram.run(
       installation.program("initdb"),
       [
@@ -30,11 +30,11 @@ struct ClusterMaker {
     try syncDirectory()
   }
 
-  /// What an initdb left that was killed. Removed as the user it belongs to, who may have put links in it.
+  /// Removes what a killed initdb left. Does so as the user who owns these files, because they may contain links.
   func removeLeftovers() async throws(EmbeddedPostgresError) {
     let path = directory.newData
     guard ClusterDirectory.status(path) != nil else { return }
-    // It cannot remove root's entry for the directory itself, which is no error.
+    // rm cannot remove the directory itself, whose parent belongs to root. That is not an error.
     _ = try await ServerProgram.run(
       "/bin/rm", ["-rf", "--", path], as: directory.user, holding: turn)
     guard unsafe rmdir(path) == 0 || errno == ENOENT else { throw .failed(path, errno) }

@@ -4,18 +4,18 @@ import Postgres
 
 /// A private PostgreSQL cluster that runs as long as a process of this machine uses it.
 ///
-/// The server listens on a Unix socket only and trusts the kernel about who connects (peer authentication). The role is
-/// `haul`. Shared locks, which the kernel drops when a process dies, count the users. A server whose last user was killed
-/// runs on, and the next user takes it over.
+/// The server listens only on a Unix socket and lets the kernel say who connects (peer authentication). The database role is
+/// `haul`. Each user holds a shared lock, which the kernel releases when the process dies. If the last user was killed, the
+/// server continues to run, and the next user takes it over.
 package final class EmbeddedCluster: Sendable {
-  /// What `open` is doing that may take a while.
+  /// A step of `open` that may take a while.
   package enum Step: Sendable, Equatable {
-    /// The cluster is made, the first time.
+    /// The cluster is being created. This happens only once.
     case creating
     case starting
-    /// Another process starts the server, or it is being stopped.
+    /// Another process is starting the server, or the server is being stopped.
     case waiting
-    /// The server replays what a crash left unfinished.
+    /// The server is recovering from a crash.
     case recovering
   }
 
@@ -29,13 +29,13 @@ package final class EmbeddedCluster: Sendable {
     self.users = users
   }
 
-  /// Starts the cluster, or joins the users of a running one; makes it the first time.
+  /// Starts the cluster or joins the users of a running one. Creates the cluster if it does not exist.
   ///
-  /// Waits without limit for others who start or stop it, and for recovery; cancellation ends the wait.
+  /// Waits without limit for other processes that start or stop it, and for recovery. Cancellation ends the wait.
   /// `observe` is called on any thread, and may be called again with the same step.
   ///
-  /// - Throws: every case but `noHome`. A server that another process stops or starts just now, and one
-  ///   that crashed, is not an error.
+  /// - Throws: any error except `noHome`. It is not an error if another process is stopping or starting the server, or if
+  ///   the server had crashed.
   package static func open(
     _ location: ClusterLocation, observe: @escaping @Sendable (Step) -> Void = { _ in }
   ) async throws(EmbeddedPostgresError) -> EmbeddedCluster {
@@ -43,7 +43,7 @@ package final class EmbeddedCluster: Sendable {
     try directory.prepare()
     let turn = try await FileLock.take(directory.turnLock, .exclusive) { observe(.waiting) }
     defer { turn.release() }
-    // Only for a moment in the way: the last user, who tells the server to stop.
+    // Only the last user can hold this lock, for the moment in which it tells the server to stop.
     let users = try await FileLock.take(directory.usersLock, .shared) {}
     do {
       var start = ServerStart(directory, turn: turn, users: users, observe: observe)
@@ -54,20 +54,20 @@ package final class EmbeddedCluster: Sendable {
     }
   }
 
-  /// libpq's string for a database of the cluster. It names the user that the server must run as, so
-  /// that the client never talks to another user's server.
+  /// Returns libpq's connection string for a database of the cluster. It names the user that the server must run as, so that
+  /// the client never talks to another user's server.
   package func conninfo(database: String) -> String {
     server.conninfo(database: database, user: directory.user)
   }
 
-  /// Makes the database if it is not there; another maker at the same time is no error.
+  /// Creates the database if it does not exist. It is not an error if another process creates it at the same time.
   ///
   /// - Throws: `PostgresError`, `CancellationError`.
   package func ensureDatabase(_ name: String) async throws {
     let connection = try await Connection.connect(
       ConnectionConfiguration(conninfo: conninfo(database: "postgres"), applicationName: "haul"))
     do {
-      // One maker at a time; the lock goes with the connection.
+      // Only one process creates databases at a time. The lock ends with the connection.
       try await connection.execute("SELECT pg_advisory_lock(hashtext('haul: make a database'))")
       let found = try await connection.query("SELECT FROM pg_database WHERE datname = $1", [name])
       if found.isEmpty {
@@ -82,13 +82,14 @@ package final class EmbeddedCluster: Sendable {
     await connection.close()
   }
 
-  /// Lets go; the last user has the server stop, which is begun and not waited for. Again is no error.
+  /// Ends the use of the cluster. The last user tells the server to stop but does not wait for it. Repeating the call is not
+  /// an error.
   package func close() {
     Self.leave(directory, users)
   }
 
-  /// libpq's string for `database` of the cluster if it runs now; nil where none does. The caller does
-  /// not become a user of it.
+  /// Returns libpq's connection string for `database` if the cluster runs now; nil otherwise. The caller does not become a
+  /// user of the cluster.
   package static func running(_ location: ClusterLocation, database: String) -> String? {
     guard let user = try? ServerUser.current() else { return nil }
     let directory = ClusterDirectory(location: location, user: user)
@@ -108,7 +109,7 @@ package final class EmbeddedCluster: Sendable {
     case .none: break  // Or one that cannot be looked at, which the next user takes over.
     case .starting(let server), .ready(let server), .stopping(let server):
       users.leave(note: server.identity)
-      // Fast shutdown: sessions are ended, what is committed is kept. (postgres(1))
+      // Fast shutdown: sessions are ended, and committed data is kept. (postgres(1))
       kill(server.pid, SIGINT)
     }
   }

@@ -2,7 +2,7 @@ import Glibc
 import HaulSystem
 
 extension EmbeddedPostgresError {
-  /// What the failure of a system call on `path` means.
+  /// Returns the error for a failed system call on `path`. `number` is its errno.
   static func failed(_ path: String, _ number: Int32) -> EmbeddedPostgresError {
     let reason = SystemError.reason(number)
     switch number {
@@ -14,7 +14,7 @@ extension EmbeddedPostgresError {
   }
 }
 
-/// Runs `body` and translates the failure of a system call.
+/// Runs `body`, and turns the error of a failed system call into an `EmbeddedPostgresError`.
 func translating<R>(
   _ body: @autoclosure () throws(SystemError) -> R
 ) throws(EmbeddedPostgresError) -> R {

@@ -1,31 +1,31 @@
-/// Why there is no embedded database. The description is a sentence for the operator, without its
-/// full stop, that says what to do.
+/// The reason why the embedded database is not available. The description is a sentence for the operator, without its full
+/// stop, that says what to do.
 package enum EmbeddedPostgresError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// `HAUL_STATE_DIR` and `HOME` are both unset, so the place of the cluster is unknown.
+  /// `HAUL_STATE_DIR` and `HOME` are both unset, so the directory of the cluster is unknown.
   case noHome
   /// No installed PostgreSQL is new enough.
   case programsMissing
-  /// The data is of a major version whose programs are not installed; `installed` is the newest.
+  /// The programs for the data's major version are not installed. `installed` is the newest installed version.
   case otherMajor(data: Int, installed: Int?, directory: String)
-  /// Root's server runs as a user that does not exist.
+  /// Root's server has to run as this user, who does not exist.
   case noServerUser(String)
   /// A file or directory belongs to another user, or another user can change it.
   case notOurs(String, owner: String)
-  /// The system does not permit to make, read or write it.
+  /// The system does not permit creating, reading or writing the file.
   case notPermitted(String, reason: String)
-  /// A server runs on the data that is none of this machine's, or of this container's.
+  /// A server of another machine or container runs on the data.
   case runsElsewhere(String)
   /// The directory is on a network file system.
   case networkFileSystem(String, kind: String)
-  /// There is no space left, or no quota.
+  /// No disk space is left, or a quota is used up.
   case diskFull(String)
-  /// This process, or the machine, has as many files open as it may; holds the one that could not be opened.
+  /// This process or the machine has reached the limit of open files. Contains the file that could not be opened.
   case openFiles(String)
   /// Another system call failed.
   case inputOutput(String, reason: String)
-  /// `initdb` failed; holds its last words.
+  /// `initdb` failed. Contains its last error message.
   case notCreated(String)
-  /// The server ended instead of serving; holds the last words of this start in its log.
+  /// The server ended before it was ready. Contains the last error message since this start, and the path of the log.
   case notStarted(String, log: String)
   /// The task was cancelled while it waited.
   case cancelled

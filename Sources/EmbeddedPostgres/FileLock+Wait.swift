@@ -1,9 +1,9 @@
 import HaulSystem
 
 extension FileLock {
-  /// Waits for the lock without blocking a thread; `onWait` hears of it when it is not free at once.
+  /// Takes the lock, and waits for it without blocking a thread. Calls `onWait` if the lock is not free at once.
   ///
-  /// - Throws: `cancelled`, or why the file cannot be made or opened.
+  /// - Throws: `cancelled`, or the error if the file cannot be created or opened.
   static func take(
     _ path: String, _ mode: Mode, onWait: () -> Void
   ) async throws(EmbeddedPostgresError) -> FileLock {
@@ -18,10 +18,11 @@ extension FileLock {
   }
 }
 
-/// Looking again and again at what has no event: at once at first, later twenty times a second.
+/// The pauses between repeated checks of something that sends no event: 2 ms at first, later 50 ms.
 struct Pause {
   private var length = Duration.milliseconds(2)
 
+  /// Waits for the next pause.
   /// - Throws: `cancelled`.
   mutating func next() async throws(EmbeddedPostgresError) {
     do {

@@ -1,10 +1,10 @@
 import FoundationEssentials
 import Glibc
 
-/// What a running server writes about itself into its data directory.
+/// The file `postmaster.pid`, in which a running server describes itself in its data directory.
 ///
-/// (PostgreSQL source, `miscadmin.h`: one line each: process, data directory, time of start, port, socket
-/// directory, address, shared memory, status.)
+/// (PostgreSQL source, `miscadmin.h`. Each value has a line: process, data directory, start time, port, socket directory,
+/// address, shared memory, status.)
 struct PostmasterFile: Sendable, Equatable {
   let pid: pid_t
   let startTime: String
@@ -13,13 +13,13 @@ struct PostmasterFile: Sendable, Equatable {
   let status: Status
 
   enum Status: Sendable, Equatable {
-    /// Also while it recovers from a crash.
+    /// The server is starting, or recovering from a crash.
     case starting
     case ready
     case stopping
   }
 
-  /// nil for what no server would write.
+  /// Parses the file; nil if no server would write this text.
   init?(_ text: String) {
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     guard lines.count >= 5, let pid = pid_t(lines[0]), pid > 1 else { return nil }
@@ -35,12 +35,12 @@ struct PostmasterFile: Sendable, Equatable {
       }
   }
 
-  /// Which start of a server this is, in a word; a process id alone comes again.
+  /// The process id and start time of the server, which identify this start. A process id alone may be reused.
   var identity: String { "\(pid) \(startTime)" }
 }
 
 extension PostmasterFile {
-  /// libpq's string for a database, in which `PGHOSTADDR` and the like change nothing. The server at the
+  /// Returns libpq's connection string for a database. `PGHOSTADDR` and similar variables do not change it. The server at the
   /// socket must run as `user`. (libpq: requirepeer)
   func conninfo(database: String, user: ServerUser) -> String {
     [
@@ -49,7 +49,7 @@ extension PostmasterFile {
     ].map { "\($0)=\(Self.quoted($1))" }.joined(separator: " ")
   }
 
-  /// (libpq: "Connection Strings")
+  /// Returns a value as libpq reads it. (libpq: "Connection Strings")
   private static func quoted(_ value: String) -> String {
     "'" + value.map { "'\\".contains($0) ? "\\\($0)" : String($0) }.joined() + "'"
   }

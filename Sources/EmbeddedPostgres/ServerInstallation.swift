@@ -2,7 +2,7 @@ import Glibc
 
 /// A directory with PostgreSQL's server programs.
 struct ServerInstallation: Sendable, Equatable {
-  /// Absolute.
+  /// The absolute path of the directory.
   let directory: String
   let major: Int
 
@@ -10,7 +10,7 @@ struct ServerInstallation: Sendable, Equatable {
 
   func program(_ name: String) -> String { "\(directory)/\(name)" }
 
-  /// All installations that are new enough, newest first.
+  /// Returns all installations that are new enough, newest first.
   static func all(
     in location: ClusterLocation, for user: ServerUser
   ) async throws(EmbeddedPostgresError) -> [ServerInstallation] {
@@ -31,7 +31,7 @@ struct ServerInstallation: Sendable, Equatable {
     return found.sorted { $0.major > $1.major }
   }
 
-  /// Where the server is that this directory has, or links to.
+  /// Returns the directory of the server program that `directory` contains or links to; nil if there is none.
   private static func resolved(_ directory: String) -> String? {
     guard let path = unsafe realpath("\(directory)/postgres", nil) else { return nil }
     defer { unsafe free(path) }
@@ -39,21 +39,23 @@ struct ServerInstallation: Sendable, Equatable {
     return text.lastIndex(of: "/").map { String(text[..<$0]) }
   }
 
-  /// 15 in `/usr/lib/postgresql/15/bin`, which spares asking the program.
+  /// Returns the major version from the path of a Debian package, such as 15 for `/usr/lib/postgresql/15/bin`. This saves
+  /// running the program.
   static func major(ofPackage directory: String) -> Int? {
     let names = directory.split(separator: "/")
     guard names.count == 5, directory.hasPrefix(ClusterLocation.packages + "/") else { return nil }
     return Int(names[3])
   }
 
-  /// 15 in `postgres (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)`, 18 in `postgres (PostgreSQL) 18beta1`.
+  /// Returns the major version from a version text: 15 for `postgres (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)`, 18 for
+  /// `postgres (PostgreSQL) 18beta1`.
   static func major(of version: String) -> Int? {
     let words = version.split(separator: " ")
     guard words.count >= 3, words[1] == "(PostgreSQL)" else { return nil }
     return Int(words[2].prefix { $0.isWholeNumber })
   }
 
-  /// The one that serves data of `major`, or the newest for data still to be made.
+  /// Returns the installation for data of this major version, or the newest one if there is no data yet.
   ///
   /// - Throws: `programsMissing`, `otherMajor`.
   static func choose(

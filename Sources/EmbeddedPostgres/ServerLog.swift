@@ -1,16 +1,16 @@
 import Glibc
 
-/// What the server, or `initdb`, wrote before it ended, as an error.
+/// Finds the error in the output of the server or of `initdb`.
 enum ServerLog {
-  /// The last complaint, without the time and process before it; else the last line.
+  /// Returns the last error message, without its time and process id; if there is none, the last line.
   static func lastWords(_ text: String) -> String {
     let lines = text.split(whereSeparator: \.isNewline).map(String.init)
     let complaints = lines.compactMap(complaint)
     return complaints.last ?? lines.last ?? "it said nothing"
   }
 
-  /// Whether it had no space, by what it wrote; or, where it could write nothing, by what is left on
-  /// the file system of `directory`.
+  /// Returns whether the disk is full: because the text says so, or because no space is left on the file system of
+  /// `directory`. A full disk may keep the server from writing any text.
   static func isDiskFull(_ text: String, in directory: String) -> Bool {
     if ["No space left on device", "Disk quota exceeded"].contains(where: text.contains) {
       return true
@@ -19,7 +19,7 @@ enum ServerLog {
     return unsafe statvfs(directory, &found) == 0 && found.f_bavail == 0
   }
 
-  /// Whether it is replaying what a crash left.
+  /// Returns whether the server is recovering from a crash.
   static func isRecovering(_ text: String) -> Bool {
     text.contains("automatic recovery in progress")
   }

@@ -2,22 +2,22 @@ import FoundationEssentials
 import Glibc
 import HaulCLinux
 
-/// Which processes serve a data directory: the kernel knows, whatever files say.
+/// The processes that serve a data directory, as the kernel knows them, whatever files say.
 ///
-/// A server's processes work in its data directory, from their start on, and run a program named
-/// `postgres`; one that has ended, and was not collected, works nowhere.
+/// From its start on, a process of a server has the data directory as its working directory and runs a program named
+/// `postgres`. A process that has ended but was not collected has no working directory.
 struct ServerProcesses {
   private let device: dev_t
   private let inode: ino_t
   private let user: uid_t
 
-  /// nil where there is no data.
+  /// Creates the value for the cluster; nil if there is no data.
   init?(_ directory: ClusterDirectory) {
     guard let found = ClusterDirectory.status(directory.data) else { return nil }
     (device, inode, user) = (found.st_dev, found.st_ino, directory.user.id)
   }
 
-  /// Whether this process is one of them, and may be signalled.
+  /// Returns whether this process is one of the server's processes and may be signalled.
   func contain(_ pid: pid_t) -> Bool {
     var process = stat()
     var place = stat()
@@ -25,11 +25,11 @@ struct ServerProcesses {
       unsafe stat("/proc/\(pid)/cwd", &place) == 0, place.st_dev == device, place.st_ino == inode,
       let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/exe")
     else { return false }
-    // The latter once the package was upgraded.
+    // The second name appears after an upgrade of the package.
     return ["postgres", "postgres (deleted)"].contains(program.split(separator: "/").last)
   }
 
-  /// Whether there is any, such as one that outlived its postmaster for a moment.
+  /// Whether any such process exists, such as one that outlived its postmaster for a moment.
   var isAnyLeft: Bool {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
     return names.contains { name in pid_t(name).map(contain) ?? false }

@@ -3,23 +3,23 @@ import HaulCLinux
 import HaulSystem
 import Synchronization
 
-/// A program of PostgreSQL's that runs, in a session of its own: what is typed at the terminal does not
-/// reach it, and it outlives the caller.
+/// A running program of PostgreSQL. It has its own session, so signals from the terminal do not reach it, and it outlives the
+/// caller.
 final class ServerProgram: Sendable {
   let pid: pid_t
   private let life = Mutex(Life.running(nil))
 
   private enum Life {
-    /// A task may wait for its end. May become ended.
+    /// The program runs, and a task may wait for its end. May become `ended`.
     case running(CheckedContinuation<Int32, Never>?)
-    /// With a status as waitpid(2) gives it.
+    /// The program has ended with this status of waitpid(2).
     case ended(Int32)
   }
 
-  /// Starts it as `user`, with a bare environment, working in `directory`.
+  /// Starts the program as `user`, with a minimal environment and the working directory `directory`.
   ///
-  /// - Parameter input: its standard input; -1 for none.
-  /// - Throws: the failure of the system call that did not succeed, execve(2) among them.
+  /// - Parameter input: the standard input; -1 for none.
+  /// - Throws: the error of the failed system call, such as execve(2).
   init(
     _ path: String, _ arguments: [String], as user: ServerUser, in directory: String,
     input: Int32 = -1, output: Int32
@@ -29,7 +29,7 @@ final class ServerProgram: Sendable {
       [path] + arguments, user, directory: directory, input: input, output: output, &started)
     guard failure == 0 else { throw .failed(path, failure) }
     pid = started
-    // A thread of its own collects it, so that nothing of it is left while the caller goes on.
+    // A separate thread collects the program's status, so that no zombie is left while the caller continues.
     let isWatched = DetachedThread.start { [self] in
       var status: Int32 = 0
       while unsafe waitpid(pid, &status, 0) < 0 && errno == EINTR {}
@@ -41,7 +41,7 @@ final class ServerProgram: Sendable {
     }
   }
 
-  /// Whether it has ended.
+  /// Whether the program has ended.
   var hasEnded: Bool {
     life.withLock { if case .ended = $0 { true } else { false } }
   }
@@ -55,7 +55,7 @@ final class ServerProgram: Sendable {
     waiter?.resume(returning: status)
   }
 
-  /// Waits for its end, to be called once; cancellation kills it and what it has started.
+  /// Waits for the end of the program. Call it only once. Cancellation kills the program and all processes that it started.
   private func end() async -> Int32 {
     await withTaskCancellationHandler {
       await withCheckedContinuation { waiter in
@@ -68,19 +68,19 @@ final class ServerProgram: Sendable {
       }
     } onCancel: {
       life.withLock { life in
-        // While it is not collected its number is nobody else's.
+        // Until the process is collected, no other process can have its id.
         if case .running = life { _ = kill(-pid, SIGKILL) }
       }
     }
   }
 
-  /// Runs it to its end.
+  /// Runs a program to its end.
   ///
-  /// `turn` is its standard input, so that the lock is held until it ends even if the caller is killed:
-  /// no other process works on the same files meanwhile.
+  /// `turn` becomes its standard input, so that the lock is held until the program ends, even if the caller is killed. So no
+  /// other process works on the same files meanwhile.
   ///
-  /// - Returns: what it wrote, up to 64 KiB, and whether it ended with code 0.
-  /// - Throws: `cancelled`, and why it cannot be started; that it failed is not an error.
+  /// - Returns: the output, up to 64 KiB, and whether the exit code was 0.
+  /// - Throws: `cancelled`, or the error if the program cannot be started. A failure of the program is not an error.
   static func run(
     _ path: String, _ arguments: [String], as user: ServerUser, holding turn: FileLock? = nil
   ) async throws(EmbeddedPostgresError) -> (output: String, succeeded: Bool) {
@@ -98,7 +98,7 @@ final class ServerProgram: Sendable {
     _ arguments: [String], _ user: ServerUser, directory: String, input: Int32, output: Int32,
     _ pid: inout pid_t
   ) -> Int32 {
-    // English, so that its words can be understood here; and nothing of libpq's environment.
+    // Use English messages, so that Haul can interpret them, and no variables of libpq.
     let environment = ["LC_ALL=C.UTF-8", "PATH=/usr/local/bin:/usr/bin:/bin"]
     let groups = user.isForRoot ? user.groups : []
     return unsafe CStrings.withMutable(arguments) { arguments in

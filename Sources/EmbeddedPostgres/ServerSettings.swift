@@ -1,11 +1,11 @@
 import Glibc
 import HaulSystem
 
-/// The server's configuration, rewritten at each start so that a newer program's settings take effect.
+/// The configuration of the server. It is rewritten at each start, so that a newer program's settings take effect.
 struct ServerSettings {
-  /// Part of the socket's name; nothing listens on a network.
+  /// The port, which is part of the socket's name. The server does not listen on a network.
   static let port = 5432
-  /// The database role of everybody who may connect, a superuser.
+  /// The database role of all users that may connect. It is a superuser.
   static let role = "haul"
 
   let directory: ClusterDirectory
@@ -15,7 +15,7 @@ struct ServerSettings {
   private var hosts: String { "\(directory.path)/pg_hba.conf" }
   private var users: String { "\(directory.path)/pg_ident.conf" }
 
-  /// What `postgres` is started with.
+  /// The arguments of `postgres`.
   var arguments: [String] { ["-D", directory.data, "-c", "config_file=\(main)"] }
 
   func write() throws(EmbeddedPostgresError) {
@@ -24,8 +24,8 @@ struct ServerSettings {
     try translating(try SmallFile.write(usersText, to: users))
   }
 
-  /// What a commit says is on the disk; memory and logs are small. WAL is for crashes of this machine
-  /// alone. (64 MB start as fast as 16)
+  /// The text of postgresql.conf. Commits are durable. Memory and logs are small. WAL only serves recovery from crashes of
+  /// this machine. (64 MB of buffers start as fast as 16.)
   var mainText: String {
     """
     # Written by haul at each start of the server: what is changed here is lost.
@@ -56,19 +56,19 @@ struct ServerSettings {
     """
   }
 
-  /// Which of the system's users may connect as the role.
+  /// The text of pg_ident.conf: the system users that may connect as the role.
   var usersText: String {
     directory.user.callers.map { caller in
       "haul \"\(caller.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\""))\" \(Self.role)\n"
     }.joined()
   }
 
-  /// `text` as a value in postgresql.conf (PostgreSQL manual, "Parameter Names and Values").
+  /// Returns `text` as a value in postgresql.conf (PostgreSQL manual, "Parameter Names and Values").
   static func quoted(_ text: String) -> String {
     "'" + text.map { $0 == "'" ? "''" : $0 == "\\" ? "\\\\" : String($0) }.joined() + "'"
   }
 
-  /// One directory in a list of them, where a comma or a space would part it.
+  /// Returns a directory as an element of a list, quoted because a comma or a space would split it.
   static func listed(_ directory: String) -> String {
     "\"\(directory.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\""))\""
   }

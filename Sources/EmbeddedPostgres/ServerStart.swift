@@ -3,11 +3,11 @@ import Glibc
 import HaulSystem
 import Postgres
 
-/// Starts the server of a cluster in any state: none, starting, serving, stopping, crashed.
+/// Starts the server of a cluster, whatever its state: none, starting, ready, stopping or crashed.
 ///
-/// The caller is a user of it and has the turn, so that no other process starts or stops it meanwhile, unless a stop had begun
-/// before. There is no time limit as long as a process of the server lives: recovery may take long, and the person at the
-/// terminal can end the wait.
+/// The caller is a user of the server and holds the turn lock. So no other process starts or stops the server meanwhile,
+/// unless it had begun to stop it before. There is no time limit while a process of the server lives: recovery may take long,
+/// and the person at the terminal can end the wait.
 struct ServerStart {
   let directory: ClusterDirectory
   let turn: FileLock
@@ -18,9 +18,9 @@ struct ServerStart {
   private var started: ServerProgram?
   private var silence: ContinuousClock.Instant?
 
-  /// How long a server may call itself ready and not answer.
+  /// How long a server may report that it is ready without answering.
   private static let patience = Duration.seconds(30)
-  /// How long the server's lock may be held by processes that cannot be seen.
+  /// How long invisible processes may hold the server's lock.
   private static let patienceForLock = Duration.seconds(5)
 
   init(
@@ -35,7 +35,7 @@ struct ServerStart {
     self.observe = observe
   }
 
-  /// Returns when the server answers.
+  /// Starts the server if necessary. Returns when the server answers.
   mutating func untilReady() async throws(EmbeddedPostgresError) -> PostmasterFile {
     var pause = Pause()
     while true {
@@ -50,7 +50,8 @@ struct ServerStart {
       case .starting:
         if ServerLog.isRecovering(SmallFile.read(directory.log) ?? "") { say(.recovering) }
       case .stopping(let server):
-        // By the note alone: who wrote it may have been killed before it told the server.
+        // Only the note may say that it is stopping: the writer of the note may have been killed before it signalled the
+        // server.
         if server.status != .stopping { kill(server.pid, SIGINT) }
         say(.waiting)
       case .ready(let server):
@@ -67,7 +68,7 @@ struct ServerStart {
 
   private mutating func start() async throws(EmbeddedPostgresError) {
     let lock = try await takeServerLock()
-    // The server's processes hold it from here on.
+    // The server's processes hold the lock from here on.
     defer { lock.release() }
     let major = try directory.major()
     let installation = try ServerInstallation.choose(
@@ -90,10 +91,11 @@ struct ServerStart {
       in: directory.data, input: lock.descriptor, output: log)
   }
 
-  /// Waits until no process serves the data. Processes outlive a killed postmaster for a moment, and hold the shared memory
-  /// without which no new one starts.
+  /// Waits until no process serves the data, and takes the server's lock. Processes outlive a killed postmaster for a moment
+  /// and hold shared memory, without which no new server can start.
   ///
-  /// Only the lock knows of a server whose processes cannot be seen from here: without it nothing is removed.
+  /// If a server's processes are invisible from here, only the lock shows that it runs. So nothing is removed without the
+  /// lock.
   private mutating func takeServerLock() async throws(EmbeddedPostgresError) -> FileLock {
     let lock = try translating(try FileLock(directory.serverLock))
     // A process that is ending disappears from /proc shortly before it releases the lock.
@@ -112,8 +114,8 @@ struct ServerStart {
     }
   }
 
-  /// Removes what names a process that is gone: its number may be another's by now, and PostgreSQL would then
-  /// believe that a server runs. There is none, since the caller has the server's lock.
+  /// Removes files that name a process that no longer exists. Another process may have its id by now, and PostgreSQL would
+  /// then believe that a server runs. No server runs, because the caller holds the server's lock.
   private func removeLeftFiles(_ socketDirectory: String) {
     let socket = "\(socketDirectory)/.s.PGSQL.\(ServerSettings.port)"
     for path in [directory.postmasterFile, socket, "\(socket).lock"] { unsafe unlink(path) }
@@ -134,7 +136,7 @@ struct ServerStart {
       : .notStarted(ServerLog.lastWords(text), log: directory.log)
   }
 
-  /// Whether the server serves. One that says that it cannot yet is waited for.
+  /// Returns whether the server accepts connections. Returns false if it says that it is not ready yet.
   private mutating func answers(
     _ server: PostmasterFile
   ) async throws(EmbeddedPostgresError) -> Bool {

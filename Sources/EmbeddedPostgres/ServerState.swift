@@ -1,15 +1,16 @@
 import HaulSystem
 
-/// What a cluster's server is about, by its own word and the kernel's.
+/// The state of a cluster's server, according to its own file and to the kernel.
 enum ServerState: Sendable, Equatable {
   case none
   case starting(PostmasterFile)
   case ready(PostmasterFile)
-  /// It says so itself, or the note of its last user says that this user stopped it.
+  /// The server says that it is stopping, or the note of its last user says that this user stopped it.
   case stopping(PostmasterFile)
 
-  /// - Parameter note: what stands in the users' lock.
-  /// - Throws: `openFiles`: then the state is unknown, and the server may be running.
+  /// Reads the state.
+  /// - Parameter note: the text in the users' lock.
+  /// - Throws: `openFiles`. The state is then unknown, and the server may be running.
   static func of(
     _ directory: ClusterDirectory, note: String
   ) throws(EmbeddedPostgresError) -> ServerState {

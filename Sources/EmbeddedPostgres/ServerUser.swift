@@ -1,17 +1,18 @@
 import Glibc
 import HaulSystem
 
-/// The system's user that the server runs as, and who owns its data: the caller, or for root
-/// `postgres`, since PostgreSQL refuses root.
+/// The system user that runs the server and owns its data. This is the caller; for root it is `postgres`, because PostgreSQL
+/// refuses to run as root.
 struct ServerUser: Sendable, Equatable {
   let name: String
   let id: uid_t
   let group: gid_t
-  /// Whether the caller is root, and must become this user to run a program of PostgreSQL.
+  /// Whether the caller is root and must switch to this user to run a program of PostgreSQL.
   let isForRoot: Bool
 
   static let rootsServer = "postgres"
 
+  /// Returns the user for the caller.
   /// - Throws: `noServerUser`, `openFiles`.
   static func current() throws(EmbeddedPostgresError) -> ServerUser {
     let caller = geteuid()
@@ -23,15 +24,15 @@ struct ServerUser: Sendable, Equatable {
     return ServerUser(name: found.name, id: caller, group: found.group, isForRoot: false)
   }
 
-  /// The list of users is made of files: that none can be opened says nothing of who is in it.
+  /// Returns the error for a user that was not found. If no file can be opened, the list of users could not be read.
   private static func unknown(_ name: String) -> EmbeddedPostgresError {
     SmallFile.canOpen ? .noServerUser(name) : .openFiles("the list of users")
   }
 
-  /// The users of the system that may connect.
+  /// The names of the system users that may connect.
   var callers: [String] { isForRoot ? ["root", name] : [name] }
 
-  /// All groups it is a member of. (getgrouplist(3))
+  /// The ids of all groups of the user. (getgrouplist(3))
   var groups: [gid_t] {
     var count: Int32 = 64
     while true {
@@ -42,7 +43,7 @@ struct ServerUser: Sendable, Equatable {
     }
   }
 
-  /// A user's name for a sentence, or the number where there is no name.
+  /// Returns a user's name for a sentence, or the user's number if there is no name.
   static func name(of user: uid_t) -> String {
     SystemUser(id: user)?.name ?? "user number \(user)"
   }
