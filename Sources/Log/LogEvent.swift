@@ -1,7 +1,7 @@
-/// What happened: the complete list of events any part of Haul logs.
+/// An event that a log line reports. These are all events that Haul logs.
 ///
-/// The raw value is what appears in a line and what alerts match on, so a name, once released,
-/// is not changed. The part before the dot says whose event it is.
+/// The raw value appears in the line, and alerts match on it. It must not change after a release. The part before the dot names
+/// the thing that the event is about.
 package enum LogEvent: String, CaseIterable, Sendable {
   case jobStarted = "job.started"
   case jobResumed = "job.resumed"

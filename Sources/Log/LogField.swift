@@ -1,11 +1,11 @@
-/// The keys a line may carry: the complete list, so that one thing has one name in every line.
+/// A key that a log line may carry. The list is complete, so that a thing has the same name in every line.
 ///
-/// Keys present in every line (`time`, `level`, `event`, `component`) are not fields.
+/// `time`, `level`, `event` and `component` are in every line and are no fields.
 package enum LogField: String, CaseIterable, Sendable {
   // Who and where.
   case job, worker, token, lease, attempt, queue, host, batch, store, instance
   case machine, version, pid, leader
-  // What of it.
+  // What the line is about.
   case url, path, part, offset, bytes, total, resumed, fetched, status, row, digest
   // How much, how long; `seconds` and `after` are in seconds.
   case count, call, seconds, after, rate

@@ -1,7 +1,7 @@
 import HaulSystem
 
-/// The two spellings of a line. In both, text that could forge a line or steer a terminal is
-/// escaped as in a JSON string.
+/// Writes a line in one of the two formats. Both escape text that could forge a line or steer a terminal, as a JSON string
+/// does.
 extension Logger.Format {
   func begin(
     _ line: inout [UInt8], _ time: WallTime, _ level: Logger.Level, _ event: LogEvent,
@@ -52,8 +52,7 @@ extension Logger.Format {
     line.append(self == .json ? "}\n" : "\n")
   }
 
-  /// Bare in a text line where that leaves no doubt: printable ASCII without space, quotation mark
-  /// or backslash.
+  /// Appends text. A text line shows printable ASCII without quotation marks if it has no space, quotation mark or backslash.
   private func append(text: String, to line: inout [UInt8]) {
     let isBare =
       self == .text && text.utf8.allSatisfy { SafeText.isPlain($0) && $0 != UInt8(ascii: " ") }

@@ -1,18 +1,18 @@
-/// The value of one field of a line.
+/// The value of a field.
 package enum LogValue: Sendable, Equatable {
   case int(Int64)
   case double(Double)
-  /// Any text, however hostile: control characters are escaped when the line is written.
+  /// Any text, even hostile text: control characters are escaped when the line is written.
   case string(String)
   case bool(Bool)
 
-  /// A number of any integer type; a value outside `Int64` is clamped to it.
+  /// Creates a number from any integer type. A value outside `Int64` is clamped to its range.
   package init(_ value: some BinaryInteger) { self = .int(Int64(clamping: value)) }
 
-  /// Text.
+  /// Creates a text.
   package init(_ value: String) { self = .string(value) }
 
-  /// A duration as seconds, rounded to milliseconds.
+  /// Creates a number from a duration: seconds, rounded to milliseconds.
   package init(_ value: Duration) {
     self = .double((value / .milliseconds(1)).rounded() / 1000)
   }

@@ -3,14 +3,14 @@
 ///     12:00:00.123 info  job.started  job=1 worker=2 path="a b"
 ///     {"time":"2026-11-21T12:00:00.123Z","level":"info","event":"job.started","component":"worker","job":1}
 ///
-/// A value type: `with` gives a logger that adds fields to each of its lines. Times are the wall
-/// clock's, in UTC. A field given twice is written twice, one with an empty text not at all. Errors, and complaints of
-/// what is tried again and again, are written once a minute, with `count` where they came more often.
+/// A logger is a value: `with` returns a logger that adds fields to each of its lines. Times come from the wall clock, in UTC.
+/// A field that is given twice is written twice. A field with an empty text is not written. Errors and complaints about
+/// repeated attempts are written once a minute, with the number of lines as `count` if there was more than one.
 package struct Logger: Sendable {
-  /// How a line looks.
+  /// The format of a line.
   package enum Format: String, CaseIterable, Sendable { case text, json }
 
-  /// How much a line matters; a logger writes its own level and all above.
+  /// The importance of a line. A logger writes its own level and all levels above it.
   package enum Level: String, CaseIterable, Comparable, Sendable {
     case debug, info, warning, error
 
@@ -31,12 +31,12 @@ package struct Logger: Sendable {
   private let component: String
   private let output: LogOutput
   private let clock: @Sendable () -> WallTime
-  /// Shared with the loggers that `with` makes of this one.
+  /// Shared with the loggers that `with` creates from this one.
   private let repeated = RepeatedLines()
-  /// The fields of `with`; most loggers of a job never write a line.
+  /// The fields from `with`. They are formatted only when a line is written: most loggers of a job never write one.
   private var bound: [(LogField, LogValue)] = []
 
-  /// A logger of `component`, which only JSON lines show.
+  /// Creates a logger for `component`. Only JSON lines show the component.
   package init(
     format: Format, level: Level, component: String, output: LogOutput = .standardError,
     clock: @escaping @Sendable () -> WallTime = WallTime.now
@@ -48,7 +48,7 @@ package struct Logger: Sendable {
     self.clock = clock
   }
 
-  /// A logger whose lines carry `fields` too, before those of the call.
+  /// Returns a logger that also writes `fields` in each line, before the fields of the call.
   package func with(_ fields: (LogField, LogValue)...) -> Logger {
     var logger = self
     logger.bound += fields

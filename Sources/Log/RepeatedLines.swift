@@ -1,13 +1,13 @@
 import Synchronization
 
-/// Shows a line that says the same again and again once, and then once a minute with how often it came.
+/// Shows a repeated line once, and then once a minute with the number of times it came.
 ///
-/// It is about lines that are written for as long as something stays wrong. A line about a change of state, such as one
-/// that says that a session is lost, is news each time.
+/// Use it for lines that are written for as long as something is wrong. A line about a change of state, such as a lost session,
+/// is news each time.
 final class RepeatedLines: Sendable {
-  /// What is to be done with a line.
+  /// Whether a line is shown.
   enum Verdict: Equatable {
-    /// Show it, with how often it came since it was shown last; nil where that is no news.
+    /// Show the line with the number of times it came since it was last shown, or with nil if it came once.
     case show(count: Int?)
     case hide
   }
@@ -18,17 +18,17 @@ final class RepeatedLines: Sendable {
     var hidden = 0
   }
 
-  /// In milliseconds.
+  /// The time between two showings of a line, in milliseconds.
   private static let interval: Int64 = 60_000
-  /// With more lines than that the oldest are forgotten.
+  /// The largest number of lines to remember. With more lines, the oldest are forgotten.
   private static let limit = 200
 
   private let told = Mutex<[String: Told]>([:])
 
-  /// Decides on a line of that text at `now`, and counts it.
+  /// Counts a line with this text at `now`, and returns whether it is shown.
   func take(_ text: String, now: WallTime) -> Verdict {
     told.withLock { told in
-      // A clock that was set back makes all of them new.
+      // After the clock was set back, all lines count as new.
       if var last = told[text], (0..<Self.interval).contains(now.milliseconds - last.at) {
         last.hidden += 1
         told[text] = last
@@ -46,7 +46,7 @@ final class RepeatedLines: Sendable {
 }
 
 extension LogEvent {
-  /// Whether lines of this event complain of something that is tried again and again.
+  /// Whether lines of this event complain about something that is tried repeatedly.
   var isComplaint: Bool {
     switch self {
     case .databaseLost, .databaseRetry, .janitorFailed: true

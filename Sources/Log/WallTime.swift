@@ -1,15 +1,14 @@
 import Glibc
 
-/// A moment of the system's wall clock in UTC, to the millisecond. For people to read; nothing is
-/// decided by it.
+/// A time of the system's wall clock in UTC, to the millisecond. It is for people to read: Haul decides nothing by it.
 package struct WallTime: Sendable, Equatable {
   /// Milliseconds since 1970-01-01T00:00:00Z.
   package var milliseconds: Int64
 
-  /// A moment given in milliseconds since 1970.
+  /// Creates a time from milliseconds since 1970-01-01T00:00:00Z.
   package init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
-  /// `clock_gettime(CLOCK_REALTIME)`.
+  /// Returns the current time. (`clock_gettime(CLOCK_REALTIME)`)
   package static func now() -> WallTime {
     var time = timespec()
     unsafe clock_gettime(CLOCK_REALTIME, &time)
@@ -42,14 +41,14 @@ package struct WallTime: Sendable, Equatable {
     line.appendDigits(time % 1000, width: 3)
   }
 
-  /// Milliseconds since midnight, also before 1970.
+  /// Milliseconds since midnight. Not negative, even before 1970.
   private var dayMilliseconds: Int64 {
     let rest = milliseconds % 86_400_000
     return rest < 0 ? rest + 86_400_000 : rest
   }
 
-  /// The proleptic Gregorian date of a day counted from 1970-01-01, by eras of 400 years that
-  /// start on 1 March, so that the leap day is the last of its year.
+  /// Returns the proleptic Gregorian date of a day, counted from 1970-01-01. It counts in eras of 400 years that start on 1
+  /// March, so that the leap day is the last day of its year.
   private static func civil(day: Int64) -> (year: Int64, month: Int64, day: Int64) {
     let shifted = day + 719_468
     let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
