@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A mutex whose waiting tasks suspend. They acquire it in the order in which they came. Not re-entrant.
+/// A mutex that suspends waiting tasks. Tasks acquire it in the order in which they asked for it. Not re-entrant.
 package final class AsyncMutex: Sendable {
   private struct State {
     var isAcquired = false
@@ -11,10 +11,10 @@ package final class AsyncMutex: Sendable {
 
   package init() {}
 
-  /// Waits for the mutex; the caller must call ``release()`` once this returns.
+  /// Waits for the mutex. The caller must call ``release()`` after this returns.
   ///
-  /// - Parameter shielded: goes on waiting when the task is cancelled.
-  /// - Throws: `CancellationError`; the mutex is then not acquired.
+  /// - Parameter shielded: whether a cancelled task continues to wait.
+  /// - Throws: `CancellationError`. The mutex is then not acquired.
   package func acquire(shielded: Bool = false) async throws {
     let promise = Promise<Void>()
     state.withLock { state in
@@ -32,11 +32,11 @@ package final class AsyncMutex: Sendable {
     }
   }
 
-  /// Passes the mutex to the first task that still waits.
+  /// Passes the mutex to the first task that is still waiting.
   package func release() {
     state.withLock { state in
       while !state.waiting.isEmpty {
-        // A waiter that was cancelled has settled itself and is passed over.
+        // A cancelled waiter is already settled, so it is skipped.
         if state.waiting.removeFirst().settle(.success(())) { return }
       }
       state.isAcquired = false

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A signal that wakes the one task that waits for it. Several posts before a wait count as one.
+/// A signal that wakes the one task that waits for it. Several posts before a wait count as one post.
 package final class AsyncSignal: Sendable {
   private struct State {
     var isPosted = false
@@ -19,11 +19,11 @@ package final class AsyncSignal: Sendable {
     }?.resume()
   }
 
-  /// Returns after a post, or after `time`; nil waits for a post alone. For one task at a time.
+  /// Returns after a post, or after `time`. With nil, it waits only for a post. Only one task may wait at a time.
   package func wait(upTo time: Duration?) async {
     let timer = time.map { time in
       Task {
-        // Cancelled when the post came first.
+        // The sleep is cancelled if a post came first.
         if (try? await Task.sleep(for: time)) != nil { post() }
       }
     }

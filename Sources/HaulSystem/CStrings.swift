@@ -1,9 +1,9 @@
 import Glibc
 
-/// Swift strings as the arrays of C strings that libpq and execve(2) take.
+/// Passes Swift strings to C as the arrays of C strings that libpq and execve(2) take.
 package enum CStrings {
-  /// Lends `body` the strings, each ended by NUL, and a null pointer after the last; nil becomes a
-  /// null pointer.
+  /// Calls `body` with the strings, each ended by NUL, and a null pointer after the last one. A nil string becomes a null
+  /// pointer.
   package static func with<R>(
     _ strings: [String?], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> R
   ) -> R {
@@ -22,14 +22,14 @@ package enum CStrings {
     return unsafe body(copies)
   }
 
-  /// Lends `body` the strings as execve(2) takes them: writable, and a null pointer after the last.
+  /// Calls `body` with the strings as execve(2) takes them: writable, with a null pointer after the last one.
   package static func withMutable<R>(
     _ strings: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> R
   ) -> R {
     let copies = unsafe strings.map { unsafe strdup($0) } + [nil]
     defer { unsafe copies.forEach { unsafe free($0) } }
     return unsafe copies.withUnsafeBufferPointer { copies in
-      // Not empty, so there is an address.
+      // The array is not empty, so it has an address.
       guard let start = copies.baseAddress else {
         preconditionFailure("no null pointer at the end")
       }

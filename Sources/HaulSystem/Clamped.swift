@@ -1,22 +1,22 @@
-// Numbers with a fraction are limited before they become whole numbers or durations, which otherwise trap.
+// These functions limit numbers with a fraction before they convert them, because Swift traps on numbers out of range.
 
 extension Duration {
-  /// Longer than anything waits: a hundred years.
+  /// A hundred years, which is longer than any wait.
   package static let longest = Duration.seconds(100 * 365 * 86_400)
 
-  /// This many seconds, at most ``longest`` either way; zero if it is not a number.
+  /// Returns a duration of `seconds`, limited to ``longest`` in both directions. Returns zero for NaN.
   package static func clamped(seconds: Double) -> Duration {
     guard seconds == seconds else { return .zero }
     let limit = longest / .seconds(1)
     return .seconds(min(max(seconds, -limit), limit))
   }
 
-  /// This duration, at most ``longest`` either way.
+  /// This duration, limited to ``longest`` in both directions.
   package var clamped: Duration { min(max(self, .zero - Self.longest), Self.longest) }
 }
 
 extension FixedWidthInteger {
-  /// `value` without its fraction, the nearest there is; zero for what is no number.
+  /// Creates the integer nearest to `value` without its fraction. NaN becomes zero.
   @inlinable package init(clamped value: Double) {
     guard value == value else {
       self = 0

@@ -10,17 +10,17 @@ package enum DetachedThread {
     }
   }
 
-  /// Runs `body` on a new thread. Returns false, and runs nothing, if the system has none to give.
+  /// Runs `body` on a new thread. Returns false, and does not run `body`, if the system cannot create a thread.
   ///
-  /// Signals are blocked on it, so that they go to the threads the program means for them; those that
-  /// tell of a fault of the thread's own are not.
+  /// The new thread blocks signals, so that they reach the threads that the program intends them for. It does not block signals
+  /// that report a fault of the thread itself.
   package static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
     var blocked = sigset_t()
     unsafe sigfillset(&blocked)
     for fault in [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT] {
       unsafe sigdelset(&blocked, fault)
     }
-    // A thread begins with the mask of the one that makes it.
+    // A new thread inherits the signal mask of the thread that creates it.
     var before = sigset_t()
     unsafe pthread_sigmask(SIG_SETMASK, &blocked, &before)
     defer { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }

@@ -3,34 +3,35 @@ import Synchronization
 
 /// Queues text for standard error, so that a reader that does not read delays no thread.
 ///
-/// As long as the reader keeps up, a piece is written before ``append(_:)`` returns: a killed process has said all it said.
-/// Otherwise pieces wait for a thread of their own, up to ``limit`` bytes; what comes then is lost and counted.
+/// While the reader keeps up, a piece is written before ``append(_:)`` returns, so a killed process loses no text. Otherwise
+/// pieces wait for a separate thread, up to ``limit`` bytes. Pieces beyond that are lost and counted.
 final class ErrorQueue: Sendable {
   private struct State {
     var waiting: [[UInt8]] = []
     var bytes = 0
-    /// Pieces lost since the reader last read.
+    /// The number of pieces lost since the reader last read.
     var lost = 0
-    /// The thread writes, or is about to.
+    /// Whether the thread writes, or is about to.
     var isWriting = false
-    /// A terminal has not accepted a piece in time. No thread waits for it until it has accepted everything.
+    /// Whether a terminal did not accept a piece in time. No thread waits for it until it has accepted everything.
     var isStalled = false
   }
 
   static let shared = ErrorQueue(STDERR_FILENO)
 
   private static let limit = 1 << 20
-  /// A pipe that can be written to takes as much at once. (pipe(7): PIPE_BUF)
+  /// The number of bytes that a writable pipe accepts without blocking. (pipe(7): PIPE_BUF)
   private static let atOnce = 4096
 
-  /// How a piece is written without waiting for the reader.
+  /// A way to write a piece without waiting for the reader.
   private enum Way {
-    /// A terminal says that it can be written to, and may take a single byte: only the thread writes to it.
+    /// Only the thread writes. A terminal may say that it can be written to and then take a single byte.
     case thread
-    /// Another description of the same pipe, that never blocks (O_NONBLOCK): this process's own, so that no other is affected.
+    /// Write to another description of the same pipe that never blocks (O_NONBLOCK). It belongs to this process, so no other
+    /// process is affected.
     case pipe(Int32)
     case socket
-    /// A file, or a pipe that cannot be opened again.
+    /// Ask poll(2) first: for a file, or a pipe that cannot be opened again.
     case poll
   }
 
@@ -60,7 +61,7 @@ final class ErrorQueue: Sendable {
     }
   }
 
-  /// Writes `bytes` now or later. Blocks for no more than a tenth of a second, and that once while a terminal is stopped.
+  /// Writes `bytes` now or later. Blocks for at most a tenth of a second, and only once while a terminal is stopped.
   func append(_ bytes: [UInt8]) {
     let begins = state.withLock { state -> Bool in
       var bytes = bytes
@@ -77,22 +78,22 @@ final class ErrorQueue: Sendable {
       defer { state.isWriting = true }
       return !state.isWriting
     }
-    // Without a thread the caller has to wait, as it would have without this queue.
+    // Without a thread the caller must wait, as it would without this queue.
     if begins, !DetachedThread.start({ self.drain() }) { drain() }
     if case .thread = way, !state.withLock(\.isStalled) {
-      // What goes to the terminal by standard output comes after this.
+      // Text that standard output writes to the terminal later must come after this text.
       flush(within: .milliseconds(100))
       state.withLock { $0.isStalled = $0.isWriting }
     }
   }
 
-  /// Returns when all is written, or after `time`.
+  /// Returns when everything is written, or after `time`.
   func flush(within time: Duration) {
     let end = ContinuousClock.now + time
     while state.withLock(\.isWriting), ContinuousClock.now < end { usleep(100) }
   }
 
-  /// Writes what waits, until nothing does.
+  /// Writes waiting pieces until none is left.
   private func drain() {
     while let bytes = next() { write(bytes) }
   }
@@ -115,10 +116,11 @@ final class ErrorQueue: Sendable {
     }
   }
 
-  /// Writes what the reader has room for now, and returns its number of bytes. What can never be written counts as written.
+  /// Writes as much as the reader has room for now, and returns the number of bytes. Bytes that can never be written count as
+  /// written.
   ///
-  /// Other processes may write to the same pipe, so that room seen by poll(2) may be gone: it is not asked where a write
-  /// itself says that it would wait.
+  /// Another process may write to the same pipe and take the room that poll(2) saw. So poll(2) is used only where a write
+  /// cannot say that it would block.
   private func writeAtOnce(_ bytes: [UInt8]) -> Int {
     var count: Int
     repeat {
@@ -136,13 +138,13 @@ final class ErrorQueue: Sendable {
     return count
   }
 
-  /// (poll(2))
+  /// Whether poll(2) says that the file can be written to.
   private var takesMore: Bool {
     var entry = pollfd(fd: file, events: Int16(POLLOUT), revents: 0)
     return unsafe poll(&entry, 1, 0) == 1 && entry.revents & Int16(POLLOUT) != 0
   }
 
-  /// Text that cannot be written is lost: there is no other place to report it.
+  /// Writes all bytes. Bytes that cannot be written are lost: there is no other place to report that.
   private func write(_ bytes: [UInt8]) {
     var written = 0
     while written < bytes.count {

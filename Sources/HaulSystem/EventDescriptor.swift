@@ -1,11 +1,13 @@
 import Glibc
 import HaulCLinux
 
-/// A descriptor that a thread waits on besides its socket; any thread may signal it.
+/// A descriptor that wakes a thread waiting for its socket. Any thread may signal it.
 package final class EventDescriptor: Sendable {
   private let descriptor: Int32
 
-  /// - Throws: where the process has no descriptor left.
+  /// Creates the descriptor.
+  ///
+  /// - Throws: if the process has no free descriptor.
   package init() throws(SystemError) {
     descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
     if descriptor < 0 { throw SystemError("eventfd") }
@@ -19,10 +21,10 @@ package final class EventDescriptor: Sendable {
     eventfd_write(descriptor, 1)
   }
 
-  /// Blocks until the socket is ready for one of `events`, a thread signals, or the deadline, if
-  /// there is one. May return early. What the signals announce must be looked at after this.
+  /// Blocks until the socket is ready for one of `events`, a thread signals, or the deadline passes. May return early. The
+  /// caller must then check for whatever the signals announce.
   ///
-  /// Returns whether the socket has something.
+  /// Returns whether the socket is ready.
   package func wait(
     socket: Int32, events: Int32, until deadline: ContinuousClock.Instant?
   ) -> Bool {

@@ -1,35 +1,35 @@
 import Glibc
 import HaulCLinux
 
-/// An open file or directory, closed with its last reference.
+/// An open file or directory. It is closed when its last reference is dropped.
 package final class FileDescriptor: Sendable {
-  /// The number that the kernel knows it by; valid while this object lives.
+  /// The descriptor's number in the kernel. Valid while this object lives.
   package let raw: Int32
 
-  /// Takes over `raw`, which no other code may close.
+  /// Takes ownership of `raw`. No other code may close it.
   package init(owning raw: Int32) {
     self.raw = raw
   }
 
   deinit {
-    // Nothing can be done about an error here: what must last was synced before.
+    // Nothing can be done about an error here. Data that must be durable was synced before.
     _ = close(raw)
   }
 
-  /// Opens a directory that the operator named, following symbolic links in `path`.
+  /// Opens a directory that the operator named. Follows symbolic links in `path`.
   ///
-  /// - Throws: where it cannot be opened or is no directory.
+  /// - Throws: if it cannot be opened or is not a directory.
   package static func directory(_ path: String) throws(SystemError) -> FileDescriptor {
-    // C would take what stands before it for the path.
+    // C would read only the path before the NUL byte.
     guard !path.utf8.contains(0) else { throw SystemError("opendir", path, EINVAL) }
     let raw = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard raw >= 0 else { throw SystemError("opendir", path) }
     return FileDescriptor(owning: raw)
   }
 
-  /// openat2(2): opens `path` below this directory, following no symbolic link.
+  /// Opens `path` below this directory by openat2(2). Follows no symbolic link.
   ///
-  /// - Returns: the file, or the error number.
+  /// - Returns: the file, or the error.
   package func openBeneath(
     _ path: String, _ flags: Int32, mode: UInt32 = 0
   ) -> Result<FileDescriptor, SystemError> {
@@ -40,28 +40,29 @@ package final class FileDescriptor: Sendable {
     }
   }
 
-  /// fsync(2) of this descriptor; for a directory, its entries are durable on return.
+  /// Syncs the file by fsync(2). The entries of a directory are durable on return.
   package func sync() throws(SystemError) {
     while fsync(raw) != 0 {
       if errno != EINTR { throw SystemError("fsync") }
     }
   }
 
-  /// fdatasync(2): bytes and length are durable on return, times and rights perhaps not.
+  /// Syncs the file's data by fdatasync(2). Its bytes and length are durable on return, but its times and permissions may not
+  /// be.
   package func syncData() throws(SystemError) {
     while fdatasync(raw) != 0 {
       if errno != EINTR { throw SystemError("fdatasync") }
     }
   }
 
-  /// What the kernel knows about the open file.
+  /// Returns what the kernel knows about the open file.
   package func status() throws(SystemError) -> FileStatus {
     var found = stat()
     guard unsafe fstat(raw, &found) == 0 else { throw SystemError("fstat") }
     return FileStatus(found)
   }
 
-  /// The absolute path that the kernel knows for it; nil where it tells none. (proc(5))
+  /// The absolute path of the file in the kernel, or nil if the kernel has none. (proc(5))
   package var path: String? {
     var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
     let count = unsafe readlink("/proc/self/fd/\(raw)", &bytes, bytes.count)
@@ -69,8 +70,8 @@ package final class FileDescriptor: Sendable {
     return String(decoding: bytes.prefix(count), as: UTF8.self)
   }
 
-  /// What the kernel knows about `path` below this directory; the last component is not followed if
-  /// it is a symbolic link. Nil where nothing is there.
+  /// Returns what the kernel knows about `path` below this directory, or nil if nothing exists there. If the last component is
+  /// a symbolic link, the link is not followed.
   package func status(of path: String) throws(SystemError) -> FileStatus? {
     var found = stat()
     if unsafe fstatat(raw, path, &found, AT_SYMLINK_NOFOLLOW) == 0 { return FileStatus(found) }
@@ -79,15 +80,15 @@ package final class FileDescriptor: Sendable {
   }
 }
 
-/// The part of stat(2) that is used.
+/// The fields of stat(2) that Haul uses.
 package struct FileStatus: Equatable, Sendable {
   package var device: UInt64
   package var inode: UInt64
-  /// In bytes.
+  /// The size in bytes.
   package var size: Int64
-  /// When its bytes were last changed, in nanoseconds since 1970.
+  /// The time when the bytes were last changed, in nanoseconds since 1970.
   package var modified: Int64
-  /// The user it belongs to.
+  /// The user who owns the file.
   package var owner: UInt32
   package var isRegular: Bool
   package var isDirectory: Bool

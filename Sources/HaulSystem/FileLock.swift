@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// A lock of flock(2) on a file of its own, which the kernel drops when the process dies.
+/// A lock by flock(2) on a file that serves only as the lock. The kernel drops the lock when the process dies.
 package final class FileLock: Sendable {
   package enum Mode: Sendable {
     case shared
@@ -9,10 +9,10 @@ package final class FileLock: Sendable {
   }
 
   private let path: String
-  /// Nil once let go.
+  /// The open file, or nil after release.
   private let file: Mutex<Int32?>
 
-  /// Opens the file, or makes it, readable by its owner alone. Takes no lock yet.
+  /// Opens the file. Creates it if it is missing, readable only by its owner. Does not take the lock.
   package init(_ path: String) throws(SystemError) {
     let opened = unsafe open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard opened >= 0 else { throw SystemError("open", path) }
@@ -24,8 +24,8 @@ package final class FileLock: Sendable {
     release()
   }
 
-  /// Takes the lock if no other process holds it, or changes its mode; where that fails, a lock held before
-  /// is lost. (flock(2): a conversion drops the lock first)
+  /// Takes the lock, or changes its mode. Returns false if another process holds it. After a failure a lock held before is
+  /// lost. (flock(2): a conversion drops the lock first)
   package func tryTake(_ mode: Mode) throws(SystemError) -> Bool {
     let operation = (mode == .shared ? LOCK_SH : LOCK_EX) | LOCK_NB
     let failure = file.withLock { file in
@@ -40,13 +40,13 @@ package final class FileLock: Sendable {
     return true
   }
 
-  /// The open file, for a program that shall hold the lock as well; -1 once let go.
+  /// The descriptor of the open file, for a program that must hold the lock too; -1 after release.
   package var descriptor: Int32 { file.withLock { $0 ?? -1 } }
 
-  /// What stands in the file.
+  /// The content of the file.
   package var note: String { file.withLock { $0.map(SmallFile.read) } ?? "" }
 
-  /// Rewrites the file. A failed write is not an error: then the content is not a note.
+  /// Replaces the content of the file. A failed write is not an error: the content is then not a note.
   package func leave(note: String) {
     file.withLock { file in
       guard let file else { return }
@@ -56,7 +56,7 @@ package final class FileLock: Sendable {
     }
   }
 
-  /// Lets go. Again is no error.
+  /// Releases the lock. A second call does nothing.
   package func release() {
     file.withLock { file in
       if let number = file { close(number) }

@@ -1,15 +1,15 @@
 import Glibc
 import Synchronization
 
-/// A few threads that run what blocks: file writes, syncs, reading back for a digest.
+/// A few threads that run blocking work: file writes, syncs, and reading back for a digest.
 ///
-/// The threads end when the last reference to the pool is dropped and everything submitted has run.
+/// The threads end when the last reference to the pool is dropped and all submitted work has run.
 package final class IOPool: Sendable {
   private let queue = IOQueue()
 
   /// Starts `threads` threads.
   ///
-  /// - Throws: where the system gives no more threads.
+  /// - Throws: if the system cannot create a thread.
   package init(threads: Int) throws(SystemError) {
     precondition(threads > 0, "a pool without threads runs nothing")
     let queue = queue
@@ -24,13 +24,12 @@ package final class IOPool: Sendable {
     queue.close()
   }
 
-  /// Runs `body` on one of the threads, some time after everything submitted before has begun.
+  /// Runs `body` on one of the threads. It begins after all work submitted before it has begun.
   package func submit(_ body: @escaping @Sendable () -> Void) {
     queue.append(body)
   }
 
-  /// Runs `body` on one of the threads and gives what it gives. It runs to its end even if the task
-  /// is cancelled.
+  /// Runs `body` on one of the threads and returns its result. `body` runs to its end even if the task is cancelled.
   package func run<Value: Sendable, Failure: Error>(
     _ body: @escaping @Sendable () throws(Failure) -> Value
   ) async throws(Failure) -> Value {
@@ -41,25 +40,25 @@ package final class IOPool: Sendable {
   }
 }
 
-/// First in, first out. A thread that finds nothing sleeps, and only a thread that sleeps is woken.
+/// A first-in, first-out queue. A thread that finds no work sleeps. Only sleeping threads are woken.
 private final class IOQueue: Sendable {
   private struct State {
-    /// nil for what has begun: what it holds is let go when it has run.
+    /// The submitted work. An entry is nil once it has begun, so that the work is freed when it has run.
     var waiting: [(@Sendable () -> Void)?] = []
-    /// Index of the first that has not begun.
+    /// The index of the first entry that has not begun.
     var head = 0
-    /// Threads that sleep and have not been woken yet.
+    /// The number of threads that sleep and have not been woken yet.
     var sleeping = 0
     var isClosed = false
 
-    /// Whether a thread is to be woken, which then no longer counts as one that sleeps.
+    /// Returns whether to wake a thread. That thread then no longer counts as sleeping.
     mutating func wakesOne() -> Bool {
       guard sleeping > 0 else { return false }
       sleeping -= 1
       return true
     }
 
-    /// What a thread does next. A thread that gets `sleep` counts as sleeping from here on.
+    /// Returns what a thread does next. A thread that gets `sleep` counts as sleeping from now on.
     mutating func next() -> Next {
       guard head < waiting.count, let first = waiting[head] else {
         guard !isClosed else { return .end }
@@ -68,7 +67,7 @@ private final class IOQueue: Sendable {
       }
       waiting[head] = nil
       head += 1
-      // Half of it is gaps: each entry is moved once for each that has begun, at most.
+      // Half of the array is gaps. Removing them moves at most one entry for each entry that has begun.
       if head * 2 >= waiting.count {
         waiting.removeFirst(head)
         head = 0
@@ -94,7 +93,7 @@ private final class IOQueue: Sendable {
     if wakes { signal.post() }
   }
 
-  /// Lets the threads end once nothing waits.
+  /// Lets the threads end when no work is waiting.
   func close() {
     let sleeping = state.withLock { state in
       state.isClosed = true
@@ -104,7 +103,7 @@ private final class IOQueue: Sendable {
     for _ in 0..<sleeping { signal.post() }
   }
 
-  /// A thread's life.
+  /// Runs work until the queue is closed and empty. Each thread calls this once.
   func work() {
     while true {
       switch state.withLock({ state in state.next() }) {
@@ -116,10 +115,9 @@ private final class IOQueue: Sendable {
   }
 }
 
-/// sem_t(3).
+/// A semaphore of sem_t(3).
 ///
-/// `@unchecked Sendable` holds because the semaphore is made to be used from several threads and
-/// its address never changes.
+/// `@unchecked Sendable` is safe because several threads may use a semaphore and its address never changes.
 @safe private final class Semaphore: @unchecked Sendable {
   private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
 

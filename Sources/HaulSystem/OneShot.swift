@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A continuation that several may resume: the first one does, and the others change nothing.
+/// A continuation that several callers may resume. The first call resumes it. Later calls do nothing.
 package final class OneShot<Value: Sendable>: Sendable {
   private let continuation: Mutex<CheckedContinuation<Value, Never>?>
 
@@ -8,7 +8,7 @@ package final class OneShot<Value: Sendable>: Sendable {
     self.continuation = Mutex(continuation)
   }
 
-  /// Resumes the waiting task, unless it was resumed before.
+  /// Resumes the waiting task. Does nothing if the task was already resumed.
   package func resume(returning value: Value) {
     continuation.withLock { continuation in
       defer { continuation = nil }
@@ -18,6 +18,6 @@ package final class OneShot<Value: Sendable>: Sendable {
 }
 
 extension OneShot<Void> {
-  /// Resumes the waiting task, unless it was resumed before.
+  /// Resumes the waiting task. Does nothing if the task was already resumed.
   package func resume() { resume(returning: ()) }
 }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// One task's wait for one value, ended exactly once: by the value, an error or a cancellation.
+/// A value that one task waits for. The wait ends exactly once: with the value, an error or a cancellation.
 package final class Promise<Value: Sendable>: Sendable {
   private enum State {
     /// May become waiting or settled.
@@ -18,7 +18,7 @@ package final class Promise<Value: Sendable>: Sendable {
     state.withLock { if case .settled = $0 { true } else { false } }
   }
 
-  /// Ends the wait. Returns false, and changes nothing, if it has ended before.
+  /// Ends the wait. Returns false and changes nothing if the wait has already ended.
   @discardableResult
   package func settle(_ result: Result<Value, any Error>) -> Bool {
     let (isFirst, continuation) = state.withLock { state in
@@ -36,13 +36,13 @@ package final class Promise<Value: Sendable>: Sendable {
     return isFirst
   }
 
-  /// Waits; to be called once. A cancelled task stops waiting at once with `CancellationError`.
+  /// Waits for the value. Call it once. A cancelled task stops waiting at once with `CancellationError`.
   package func value() async throws -> Value {
     try await value { self.settle(.failure(CancellationError())) }
   }
 
-  /// Waits; to be called once. If the task is cancelled, `onCancel` is called, and another task
-  /// must still settle it.
+  /// Waits for the value. Call it once. If the task is cancelled, this calls `onCancel`, and another task must still settle the
+  /// promise.
   package func value(onCancel: @escaping @Sendable () -> Void) async throws -> Value {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in

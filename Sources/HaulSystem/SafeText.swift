@@ -1,9 +1,9 @@
-/// Text from elsewhere (URLs, paths, server answers) made safe to show: the one place that knows
-/// which characters may not reach a terminal or a line of a log as they are.
+/// Makes text from elsewhere (URLs, paths, server answers) safe to show. Only this type decides which characters must be
+/// escaped before they reach a terminal or a log line.
 package enum SafeText {
-  /// True for what could forge a line or steer a terminal: control characters (C0, DEL, C1),
-  /// line and paragraph separators, and invisible format characters such as the bidirectional
-  /// overrides. Unicode general categories Cc, Cf, Zl, Zp.
+  /// Returns whether a character could forge a line or steer a terminal: control characters (C0, DEL, C1), line and paragraph
+  /// separators, and invisible format characters such as the bidirectional overrides. These are the Unicode general categories
+  /// Cc, Cf, Zl and Zp.
   package static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
     if scalar.isASCII { return scalar.value < 0x20 || scalar.value == 0x7f }
     switch scalar.properties.generalCategory {
@@ -12,8 +12,8 @@ package enum SafeText {
     }
   }
 
-  /// `text` with each unsafe character as `\u` and four hex digits of UTF-16; otherwise unchanged.
-  /// For people: a backslash already in `text` stays as it is, so this cannot be reversed.
+  /// Returns `text` with each unsafe character replaced by `\u` and four hex digits of UTF-16. The result is for people: a
+  /// backslash in `text` stays unchanged, so the replacement cannot be reversed.
   package static func visible(_ text: String) -> String {
     guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
     var bytes: [UInt8] = []
@@ -23,8 +23,8 @@ package enum SafeText {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Appends `text` as a JSON string (RFC 8259 §7) with its quotation marks; unsafe characters are
-  /// escaped although JSON would allow most of them.
+  /// Appends `text` as a JSON string (RFC 8259 §7) with quotation marks. Escapes unsafe characters too, although JSON allows
+  /// most of them.
   package static func appendJSONString(_ text: String, to bytes: inout [UInt8]) {
     bytes.append(UInt8(ascii: "\""))
     if text.utf8.allSatisfy(isPlain) {
@@ -35,7 +35,7 @@ package enum SafeText {
     bytes.append(UInt8(ascii: "\""))
   }
 
-  /// Printable ASCII that needs no escape in a JSON string.
+  /// Returns whether the byte is printable ASCII that needs no escape in a JSON string.
   package static func isPlain(_ byte: UInt8) -> Bool {
     byte >= 0x20 && byte < 0x7f && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
   }

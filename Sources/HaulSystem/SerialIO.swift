@@ -1,7 +1,6 @@
 import Synchronization
 
-/// Runs what blocks for one file, one after another in the order of submission, on a pool's
-/// threads.
+/// Runs the blocking work for one file on a pool's threads, one piece at a time in the order of submission.
 package final class SerialIO: Sendable {
   private struct State {
     var waiting: [@Sendable () -> Void] = []
@@ -15,7 +14,7 @@ package final class SerialIO: Sendable {
     self.pool = pool
   }
 
-  /// Runs `body` after everything submitted before.
+  /// Runs `body` after all work submitted before it.
   package func submit(_ body: @escaping @Sendable () -> Void) {
     let idle = state.withLock { state in
       state.waiting.append(body)
@@ -25,7 +24,7 @@ package final class SerialIO: Sendable {
     if idle { pool.submit { self.turn() } }
   }
 
-  /// Runs `body` after everything submitted before and gives what it gives.
+  /// Runs `body` after all work submitted before it, and returns its result.
   package func run<Value: Sendable, Failure: Error>(
     _ body: @escaping @Sendable () throws(Failure) -> Value
   ) async throws(Failure) -> Value {
@@ -35,9 +34,9 @@ package final class SerialIO: Sendable {
     return try result.get()
   }
 
-  /// Runs the first that waits, then lets other files have the thread.
+  /// Runs the first waiting piece of work, then lets other files use the thread.
   private func turn() {
-    // Taken out, so that what it holds is let go when it has run.
+    // Removed before it runs, so that the work is freed when it has run.
     state.withLock { $0.waiting.removeFirst() }()
     let more = state.withLock { state in
       state.running = !state.waiting.isEmpty

@@ -1,16 +1,16 @@
 import Glibc
 
-/// Files of a few lines, read and written whole.
+/// Reads and writes files of a few lines as a whole.
 package enum SmallFile {
   private static let limit = 65_536
 
-  /// The content, or its last 64 KiB where it is longer; nil where it cannot be read. Follows no symbolic link and waits
-  /// for no pipe.
+  /// Returns the content of a file, or the last 64 KiB of a longer file, or nil if the file cannot be read. Does not follow a
+  /// symbolic link and does not wait for a pipe.
   package static func read(_ path: String) -> String? { try? readable(path) }
 
-  /// The content as `read` returns it, but throws where the process or machine has no descriptor to spare.
+  /// Returns the content as `read` does, but throws if the process or machine has no free descriptor.
   ///
-  /// - Throws: EMFILE and ENFILE only.
+  /// - Throws: only EMFILE and ENFILE.
   package static func readable(_ path: String) throws(SystemError) -> String? {
     let file = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard file >= 0 else {
@@ -21,7 +21,7 @@ package enum SmallFile {
     return read(file)
   }
 
-  /// The content of an open file, or its last 64 KiB where it is longer.
+  /// Returns the content of an open file, or the last 64 KiB of a longer file.
   package static func read(_ file: Int32) -> String {
     let start = max(0, lseek(file, 0, SEEK_END) - limit)
     var bytes = [UInt8](repeating: 0, count: limit)
@@ -29,14 +29,14 @@ package enum SmallFile {
     return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
   }
 
-  /// Whether this process may open a file more.
+  /// Whether this process can open one more file.
   package static var canOpen: Bool {
     let file = unsafe open("/", O_RDONLY | O_CLOEXEC)
     if file >= 0 { close(file) }
     return file >= 0
   }
 
-  /// Puts a file with this content in the place of `path`, for everybody to read.
+  /// Replaces the file at `path` with a file of this content that every user can read.
   package static func write(_ text: String, to path: String) throws(SystemError) {
     let temporary = path + ".new"
     let file = unsafe open(

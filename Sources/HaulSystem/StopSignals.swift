@@ -1,11 +1,11 @@
 import Glibc
 import Synchronization
 
-/// SIGTERM, SIGINT, and, unless they are ignored (nohup(1)), SIGHUP and SIGTSTP (Ctrl-Z), received by the main thread and by
-/// no other.
+/// Receives SIGTERM, SIGINT, SIGHUP and SIGTSTP (Ctrl-Z) on the main thread only. SIGHUP and SIGTSTP are left out if they are
+/// ignored (nohup(1)).
 ///
-/// A command that stops gracefully calls `handle`; without that the signals do what
-/// they do to any program. Signals belong to the process, and so does the handler.
+/// A command that stops gracefully calls `handle`. Otherwise the signals have their default effect. Signals belong to the
+/// process, and so does the handler.
 package struct StopSignals {
   private struct Suspension {
     let before: @Sendable () -> Void
@@ -15,13 +15,13 @@ package struct StopSignals {
   private static let handler = Mutex<(@Sendable (Int32) -> Void)?>(nil)
   private static let suspension = Mutex<Suspension?>(nil)
 
-  /// Shells, `timeout` and others pass a signal on that the process has had from the terminal already:
-  /// what comes so soon after the first is no second one.
+  /// Shells, `timeout` and other programs pass on a signal that the terminal has already sent to the process. A signal this
+  /// soon after the first one does not count as a second signal.
   private static let echoTime = Duration.seconds(1)
 
   private let set: sigset_t
 
-  /// Blocks them for the calling thread and all threads that it starts from now on.
+  /// Blocks the signals for the calling thread and all threads that it starts later.
   package static func block() -> StopSignals {
     var set = sigset_t()
     unsafe sigemptyset(&set)
@@ -38,11 +38,11 @@ package struct StopSignals {
     return StopSignals(set: set)
   }
 
-  /// From now on the first signal calls `stop`, on the main thread. A second one, a second later or
-  /// more, ends the process with 75 as a crash would: leases that are still held are taken back by
-  /// others within seconds. `atOnce` is called before that and must not wait.
+  /// Lets the first signal call `stop` on the main thread.
   ///
-  /// SIGPIPE is ignored from here on too: a reader of the log that goes away does not stop a server.
+  /// A second signal, at least a second later, ends the process with code 75, as a crash would: other workers take back its
+  /// leases within seconds. `atOnce` is called before that and must not wait. From now on SIGPIPE is ignored too, so that a
+  /// server continues when the reader of its log goes away.
   package static func handle(
     _ stop: @escaping @Sendable () -> Void, atOnce: @escaping @Sendable () -> Void
   ) {
@@ -56,8 +56,8 @@ package struct StopSignals {
     }
   }
 
-  /// From now on the first signal calls `farewell`, on the main thread, and then ends the process as it
-  /// would any program, so that a shell knows that it was interrupted.
+  /// Lets the first signal call `farewell` on the main thread and then end the process by that signal, so that a shell knows
+  /// that it was interrupted.
   package static func beforeEnding(_ farewell: @escaping @Sendable () -> Void) {
     handler.withLock { handler in
       handler = { number in
@@ -67,7 +67,8 @@ package struct StopSignals {
     }
   }
 
-  /// Runs `body`, in which a program has the terminal. An interrupt from there (SIGINT) is for that program alone.
+  /// Runs `body` while another program uses the terminal. An interrupt from the terminal (SIGINT) then affects only that
+  /// program.
   package static func lendingTerminal<Value>(_ body: () -> Value) -> Value {
     let last = handler.withLock { handler in
       defer { handler = { number in if number != SIGINT { obey(number) } } }
@@ -77,8 +78,7 @@ package struct StopSignals {
     return body()
   }
 
-  /// From now on `before` is called when the user suspends the process, and `after` when it is continued, both on the main
-  /// thread.
+  /// Calls `before` when the user suspends the process, and `after` when the process continues. Both run on the main thread.
   package static func aroundSuspension(
     _ before: @escaping @Sendable () -> Void, _ after: @escaping @Sendable () -> Void = {}
   ) {
@@ -92,7 +92,7 @@ package struct StopSignals {
     _exit(75)
   }
 
-  /// Waits for them for the rest of the process's life.
+  /// Waits for signals and handles them for the rest of the process's life.
   package func deliver() -> Never {
     var set = set
     while true {
@@ -108,7 +108,7 @@ package struct StopSignals {
     }
   }
 
-  /// Returns when the process is continued.
+  /// Suspends the process, and returns when it continues.
   private static func suspend() {
     let suspension = suspension.withLock { $0 }
     suspension?.before()
@@ -116,7 +116,7 @@ package struct StopSignals {
     suspension?.after()
   }
 
-  /// Does to the process what the signal does to any program, and blocks it again should the process live on.
+  /// Gives the signal its default effect on the process. Blocks the signal again if the process lives on.
   private static func obey(_ number: Int32) {
     var set = sigset_t()
     unsafe sigemptyset(&set)

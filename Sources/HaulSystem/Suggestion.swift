@@ -1,8 +1,9 @@
-/// What the user may have meant: the nearest of a list of names.
+/// Suggests the name that the user may have meant, from a list of names.
 package enum Suggestion {
-  /// The name that `word` begins; else the one at the smallest edit distance, if that is at most 2, or 1 for a word of
-  /// less than five characters, and less than the whole word: farther names of one domain are like each other. The first
-  /// of equals.
+  /// Returns the first name that begins with `word`, or else the name with the smallest edit distance, or nil.
+  ///
+  /// The distance may be at most 2, or at most 1 if `word` has fewer than five characters, and must be less than the length of
+  /// `word`. More distant names of a domain resemble each other anyway. If several names are equally near, the first is returned.
   package static func nearest(to word: String, among names: [String]) -> String? {
     if word.count > 1, let name = names.first(where: { $0.hasPrefix(word) }) { return name }
     let limit = min(word.count < 5 ? 1 : 2, word.count - 1)
@@ -14,7 +15,7 @@ package enum Suggestion {
     return best?.name
   }
 
-  /// Optimal string alignment: insertions, deletions, replacements and swaps of neighbours.
+  /// Returns the optimal string alignment distance: insertions, deletions, replacements and swaps of neighbours.
   static func distance(_ left: [Character], _ right: [Character]) -> Int {
     var rows = [Array(0...right.count)]
     for (i, a) in left.enumerated() {

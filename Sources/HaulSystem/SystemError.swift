@@ -3,27 +3,29 @@ import HaulCLinux
 
 /// A system call that failed.
 ///
-/// The description is a sentence for people, without its full stop. A caller that knows more about
-/// the object translates the error into its own.
+/// The description is a sentence for people, without its full stop. A caller that knows more about the object translates the
+/// error into an error of its own.
 package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The call by its name in section 2 or 3 of the manual.
+  /// The name of the call in section 2 or 3 of the manual.
   package let call: String
-  /// The file or directory; nil where the call was about none, or about an open one.
+  /// The file or directory, or nil if the call concerned no file or an open one.
   package let path: String?
-  /// `errno`.
+  /// The error number, from `errno`.
   package let number: Int32
 
-  /// - Parameter number: `errno` unless given.
+  /// Creates the error.
+  ///
+  /// - Parameter number: the error number. Default: the current `errno`.
   package init(_ call: String, _ path: String? = nil, _ number: Int32 = errno) {
     self.call = call
     self.path = path
     self.number = number
   }
 
-  /// What the system says about ``number``, in English: "No space left on device". (strerrordesc_np(3))
+  /// The system's text for ``number``, in English: "No space left on device". (strerrordesc_np(3))
   package var reason: String { Self.reason(number) }
 
-  /// What the system says about an error number, in English.
+  /// Returns the system's text for an error number, in English.
   package static func reason(_ number: Int32) -> String {
     unsafe String(cString: haul_error_text(number))
   }
