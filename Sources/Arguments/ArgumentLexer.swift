@@ -1,29 +1,29 @@
-/// Cuts an argument vector into options and operands without knowing the options.
+/// Splits command-line arguments into options and operands. It does not know which options exist.
 ///
-/// POSIX utility syntax guidelines with GNU long options: `--name`, `--name=value`, `-c4`, `-c 4`,
-/// `-abc`; `--` ends the options and `-` alone is an operand. An option's value is taken on demand,
-/// because only the caller knows whether an option has one; it may begin with `-`.
+/// The syntax follows the POSIX utility syntax guidelines and GNU long options: `--name`, `--name=value`, `-c4`, `-c 4`,
+/// `-abc`. `--` ends the options, and `-` alone is an operand. The caller asks for an option's value, because only the caller
+/// knows whether the option has one. A value may begin with `-`.
 struct ArgumentLexer {
   enum Token: Equatable {
-    /// With its dashes, as the user wrote it: `-c` or `--name`.
+    /// An option with its dashes, as the user wrote it: `-c` or `--name`.
     case option(String)
     case operand(String)
   }
 
   private let arguments: [String]
   private var position = 0
-  /// Short options of the current argument that are still to come, `bc` after `-a` of `-abc`.
+  /// The short options of the current argument that are not read yet: `bc` after `-a` of `-abc`.
   private var cluster = Substring()
-  /// The text after `=` of a long option, until it is taken.
+  /// The text after `=` of a long option, or nil once it was read.
   private var attached: String?
   private var optionsEnded = false
 
   init(_ arguments: [String]) { self.arguments = arguments }
 
-  /// Text after `=` that was not used: the option takes no value.
+  /// Whether text after `=` was not read. The option then takes no value.
   var hasUnclaimedValue: Bool { attached != nil }
 
-  /// The next token, nil at the end.
+  /// Returns the next token, or nil at the end.
   mutating func next() -> Token? {
     attached = nil
     if let letter = cluster.popFirst() { return .option("-\(letter)") }
@@ -44,8 +44,8 @@ struct ArgumentLexer {
     return .option(String(argument[..<equals]))
   }
 
-  /// The value of the option just returned: what is attached to it (`--name=v`, `-c4`), else the
-  /// whole next argument; nil when there is none.
+  /// Returns the value of the option just returned: the text attached to it (`--name=v`, `-c4`), or else the whole next
+  /// argument. Returns nil if there is none.
   mutating func value() -> String? {
     if let value = attached {
       attached = nil
@@ -60,6 +60,6 @@ struct ArgumentLexer {
     return arguments[position]
   }
 
-  /// What is left when a subcommand takes over. Call after an operand.
+  /// The remaining arguments, for a subcommand. Call it after an operand.
   var rest: [String] { Array(arguments[position...]) }
 }

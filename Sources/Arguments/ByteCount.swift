@@ -2,15 +2,15 @@
 ///
 /// Case does not matter. `K`, `M`, `G` and `T` alone are powers of 1024, as in curl, wget, aria2 and rclone.
 package struct ByteCount: OptionValue, Hashable, Comparable {
-  /// The amount.
+  /// The number of bytes.
   package var bytes: Int64
 
-  /// An amount in bytes.
+  /// Creates an amount from a number of bytes.
   package init(bytes: Int64) { self.bytes = bytes }
 
   package static var expected: String { "a size such as 64MiB or 1GB" }
 
-  /// Largest first.
+  /// The units, largest first.
   private static let units: [(name: String, bytes: Int64)] = [
     ("TiB", 1 << 40), ("TB", 1_000_000_000_000), ("GiB", 1 << 30), ("GB", 1_000_000_000),
     ("MiB", 1 << 20), ("MB", 1_000_000), ("KiB", 1 << 10), ("kB", 1000), ("B", 1),
@@ -27,13 +27,13 @@ package struct ByteCount: OptionValue, Hashable, Comparable {
     bytes = product
   }
 
-  /// How users write a unit, in lower case.
+  /// Returns the spellings of a unit that users type, in lower case.
   private static func spellings(of unit: String) -> [String] {
     let name = unit.lowercased()
     return name.hasSuffix("ib") ? [name, String(name.prefix(2)), String(name.prefix(1))] : [name]
   }
 
-  /// In the largest unit that says it exactly.
+  /// The amount in the largest unit that expresses it exactly.
   package var argument: String {
     let exact = Self.units.first { $0.bytes > 1 && bytes > 0 && bytes % $0.bytes == 0 }
     guard let exact else { return String(bytes) }

@@ -1,29 +1,29 @@
-/// A subcommand: a struct whose properties have defaults, tables that say which options and
-/// operands set them, and what to do then.
+/// A subcommand: a struct whose properties have defaults. Its tables of options and operands say which arguments set the
+/// properties.
 package protocol Command: Sendable {
   /// The command's name as users type it: `worker`.
   static var name: String { get }
-  /// One sentence, shown in the list of commands too.
+  /// A sentence about the command. The list of commands shows it too.
   static var abstract: String { get }
-  /// Paragraphs separated by blank lines; a line that starts with a space is not rewrapped.
+  /// The long description: paragraphs separated by blank lines. A line that starts with a space is not rewrapped.
   static var discussion: String { get }
   static var examples: [Example] { get }
-  /// Left out of help, suggestions and completion; runs all the same.
+  /// Whether help, suggestions and completion leave the command out. It can still be run.
   static var isHidden: Bool { get }
   static var options: [Option<Self>] { get }
   static var operands: [Operand<Self>] { get }
-  /// Options that other programs have and this command has not, as typed, and what to do here instead: one or two
-  /// sentences.
+  /// Options of other programs that this command does not have, as typed. Each value says in one or two sentences what to do
+  /// instead.
   static var habits: [String: String] { get }
-  /// What to add where an option's value is refused, by the option as typed: a sentence.
+  /// A sentence to add to the error when an option's value is invalid. The key is the option as typed.
   static var remarks: [String: String] { get }
 
-  /// All defaults.
+  /// Creates the command with all defaults.
   init()
 
-  /// Does the work; data goes to standard output, all else to standard error.
-  /// - Throws: `ExitError` to end with its code and sentence; any other error ends the command
-  ///   with code 1 and the error's description.
+  /// Runs the command. Data goes to standard output, everything else to standard error.
+  /// - Throws: `ExitError` to end with its code and sentence. Any other error ends the command with code 1 and the error's
+  ///   description.
   func run() async throws
 }
 
@@ -36,7 +36,7 @@ extension Command {
   package static var habits: [String: String] { [:] }
   package static var remarks: [String: String] { [:] }
 
-  /// The options of a group this command holds at `path`.
+  /// Returns the options of the group that this command holds at `path`.
   package static func group<Group: OptionGroup>(
     _ path: any WritableKeyPath<Self, Group> & Sendable
   ) -> [Option<Self>] {
@@ -44,12 +44,12 @@ extension Command {
   }
 }
 
-/// A command line worth showing, and what it does.
+/// An example command line and what it does.
 package struct Example: Sendable, Equatable {
   package var line: String
   package var help: String
 
-  /// `line` is complete: `haul worker --queue films`.
+  /// Creates an example. `line` is a complete command line: `haul worker --queue films`.
   package init(_ line: String, _ help: String) {
     self.line = line
     self.help = help

@@ -1,19 +1,19 @@
-/// A place in the tree of commands: one that runs, or a name with commands below it (`store init`).
+/// A node in the tree of commands: a command that runs, or a name with commands below it (`store init`).
 package struct CommandNode: Sendable {
   package let name: String
   package let abstract: String
   package let discussion: String
   package let examples: [Example]
   package let isHidden: Bool
-  /// All options, `--help` included.
+  /// All options, including `--help`.
   package let options: [OptionSpec]
   package let operands: [OperandSpec]
-  /// Empty for a command that runs.
+  /// The commands below this node, under their headings. Empty for a command that runs.
   package let sections: [CommandSection]
-  /// Reads the arguments after the name; nil for a node with commands below it.
+  /// Reads the arguments after the name. Nil for a node with commands below it.
   let parse: (@Sendable ([String], [String: String]) throws(ParseExit) -> any Command)?
 
-  /// A command that runs.
+  /// Creates the node of a command that runs.
   package init<C: Command>(_ command: C.Type) {
     name = C.name
     abstract = C.abstract
@@ -34,7 +34,7 @@ package struct CommandNode: Sendable {
     }
   }
 
-  /// A name with commands below it.
+  /// Creates a node with commands below it.
   package init(
     group name: String, _ abstract: String, discussion: String = "", _ commands: [CommandNode]
   ) {
@@ -57,27 +57,27 @@ package struct CommandNode: Sendable {
     parse = nil
   }
 
-  /// The commands below, in the order of help.
+  /// The commands below this node, in the order of help.
   package var children: [CommandNode] { sections.flatMap(\.commands) }
 }
 
-/// Commands under one heading of help.
+/// The commands under one heading of help.
 package struct CommandSection: Sendable {
-  /// In capitals, as help shows it.
+  /// The heading in capitals, as help shows it.
   package let title: String
   package let commands: [CommandNode]
 
-  /// Commands in the order of help.
+  /// Creates a section. `commands` are in the order of help.
   package init(_ title: String, _ commands: [CommandNode]) {
     self.title = title
     self.commands = commands
   }
 }
 
-/// Why reading a command line ended without a command to run.
+/// The reason why reading a command line ended without a command to run.
 enum ParseExit: Error, Equatable {
   case help
   case version
-  /// One or two sentences, safe to print.
+  /// The command line is wrong. The text is one or two sentences, safe to print.
   case usage(String)
 }

@@ -1,7 +1,7 @@
 import HaulSystem
 
-/// Reads the arguments of one command into a new instance of it: a property takes its option's
-/// value, else its environment variable's, else keeps its default.
+/// Reads the arguments of a command into a new instance of the command. A property takes the value of its option, or else of
+/// its environment variable. Otherwise it keeps its default.
 struct CommandParser<C: Command> {
   let environment: [String: String]
 
@@ -28,9 +28,9 @@ struct CommandParser<C: Command> {
     return command
   }
 
-  /// An option as the user wrote it.
+  /// An option on the command line.
   private struct Given {
-    /// Long or short, dashes included.
+    /// The long or short name with its dashes, as the user wrote it.
     let name: String
     let value: String
   }
@@ -77,7 +77,8 @@ struct CommandParser<C: Command> {
     if let extra = rest.first { throw .usage("unexpected operand \(quoted(extra)).") }
   }
 
-  /// `subject` names for a sentence where the text comes from that is no value.
+  /// Sets a property from `texts`. For an invalid text, `subject` returns the option, operand or variable it came from, to
+  /// begin the error.
   private func set(
     _ setter: Setter<C>, _ texts: [String], to command: inout C, subject: (String) -> String
   ) throws(ParseExit) {
@@ -94,8 +95,8 @@ struct CommandParser<C: Command> {
 }
 
 extension [OptionSpec] {
-  /// The option written `name`, dashes included. No abbreviations: they would make a new option a
-  /// breaking change.
+  /// Returns the option written as `name`, including its dashes. Abbreviations are not accepted: with them, every new option
+  /// could break an existing command line.
   func named(_ name: String) throws(ParseExit) -> OptionSpec {
     if let spec = first(where: { $0.spellings.contains(name) }) { return spec }
     var message = "unknown option \(quoted(name))."
@@ -108,14 +109,14 @@ extension [OptionSpec] {
 }
 
 extension OptionSpec {
-  /// The option's forms on a command line, the short one first.
+  /// The option's spellings on a command line, short ones first.
   var spellings: [String] { shorts.map { "-\($0)" } + ["--\(long)"] }
 
   var shorts: [Character] { [short, otherShort].compactMap(\.self) }
 }
 
 extension ArgumentLexer {
-  /// The value of the option `spec`, which the user wrote as `name`; `1` for a flag that says nothing else.
+  /// Reads the value of the option `spec`, which the user wrote as `name`. A flag without a value gives `1`.
   fileprivate mutating func value(
     of spec: OptionSpec, named name: String
   ) throws(ParseExit) -> String {
@@ -131,5 +132,5 @@ extension ArgumentLexer {
   }
 }
 
-/// What the user wrote, between quotation marks and safe to print.
+/// Returns the user's text in quotation marks, safe to print.
 func quoted(_ text: String) -> String { "'\(SafeText.visible(text))'" }

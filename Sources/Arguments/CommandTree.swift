@@ -1,15 +1,15 @@
 import HaulSystem
 
-/// A program: its name and version, and the tree of its commands.
+/// A program: its name, version and tree of commands.
 package struct CommandTree: Sendable {
   package let root: CommandNode
   /// The version that `--version` prints after the name.
   package let version: String
   private let versionLines: @Sendable () -> [String]
-  /// Commands of other programs, and what they are called here.
+  /// The command here for each command name of another program.
   private let synonyms: [String: String]
 
-  /// A program whose commands stand in `sections`.
+  /// Creates a program whose commands are in `sections`.
   package init(
     name: String, version: String, versionLines: @escaping @Sendable () -> [String] = { [] },
     synonyms: [String: String] = [:],
@@ -21,18 +21,18 @@ package struct CommandTree: Sendable {
     self.synonyms = synonyms
   }
 
-  /// What a command line asks for.
+  /// The result of reading a command line.
   enum Resolution: Sendable {
-    /// `path` is the command as typed, `haul store init`.
+    /// Run a command. `path` is the command as typed: `haul store init`.
     case command(any Command, path: String)
-    /// Help or version, for standard output.
+    /// Print help or the version to standard output.
     case text(String)
-    /// `message` without the command's name.
+    /// Report a wrong command line. `message` does not contain the command's name.
     case usage(String, path: String)
   }
 
-  /// Runs the command that `arguments` (without the program's name) ask for, and says how it ended:
-  /// an `ExitCode`. Help goes to standard output; errors to standard error.
+  /// Runs the command that `arguments` ask for, and returns its exit code. `arguments` do not contain the program's name. Help
+  /// goes to standard output, errors to standard error.
   package func run(arguments: [String], environment: [String: String]) async -> Int32 {
     switch resolve(arguments, environment: environment) {
     case .command(let command, let path):
@@ -61,7 +61,8 @@ package struct CommandTree: Sendable {
     }
   }
 
-  /// Decides without doing anything; `environment` gives defaults, and COLUMNS the width of help.
+  /// Returns what `arguments` ask for, without running anything. `environment` provides defaults, and COLUMNS the width of
+  /// help.
   func resolve(_ arguments: [String], environment: [String: String]) -> Resolution {
     var node = root
     var path = root.name
@@ -88,7 +89,7 @@ package struct CommandTree: Sendable {
     }
   }
 
-  /// From a node with commands below it to the one that `arguments` name, and what follows.
+  /// Returns the node below `node` that `arguments` name, and the arguments after the name.
   private func step(
     from node: CommandNode, _ arguments: [String]
   ) throws(ParseExit) -> (CommandNode, [String]) {
@@ -114,14 +115,14 @@ package struct CommandTree: Sendable {
     }
   }
 
-  /// Whether it is called what `group` steers, in the plural: `hosts` of `host`.
+  /// Returns whether the name of `node` is the plural of the name of `group`: `hosts` for `host`.
   private func isLister(_ node: CommandNode, of group: CommandNode) -> Bool {
     ["s", "es"].contains { node.name == group.name + $0 }
   }
 
   private static func hint(_ path: String) -> String { "See '\(path) --help'.\n" }
 
-  /// `message` may hold text from elsewhere; it stays on one line.
+  /// Prints an error on one line. `message` may contain text from elsewhere.
   private func complain(_ path: String, _ message: String, hint: String = "") {
     StandardStream.say("\(path): \(SafeText.visible(message))\n\(hint)")
   }

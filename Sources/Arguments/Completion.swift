@@ -1,6 +1,6 @@
-/// What may stand at the end of a command line that is being typed.
+/// The possible completions of a command line that is being typed.
 package struct Completion: Sendable, Equatable {
-  /// A word and what it means.
+  /// A word and its meaning.
   package struct Word: Sendable, Equatable {
     package var text: String
     package var help: String
@@ -11,20 +11,20 @@ package struct Completion: Sendable, Equatable {
     }
   }
 
-  /// Words that are known to fit.
+  /// The words that fit.
   package var words: [Word] = []
-  /// What else may fit, to be looked up elsewhere.
+  /// The source of further values that may fit, for the caller to look up.
   package var source: ValueSource?
-  /// The part of the last word that `source` is to complete.
+  /// The part of the last word that values from `source` must begin with.
   package var prefix = ""
-  /// The part of the last word before that, `--store=`.
+  /// The part of the last word before `prefix`, such as `--store=`.
   package var lead = ""
-  /// Options given so far with their last values, by long name.
+  /// The last value of each option given so far, by long name.
   package var given: [String: String] = [:]
 }
 
 extension CommandTree {
-  /// Completes the last of `words`, which follow the program's name; it may be empty.
+  /// Returns the completions of the last of `words`, which may be empty. `words` follow the program's name.
   package func complete(_ words: [String]) -> Completion {
     guard let last = words.last else { return Completion() }
     var node = root
@@ -40,18 +40,18 @@ extension CommandTree {
   }
 }
 
-/// The part of a command line after the command's name, as far as it was typed.
+/// The arguments typed so far, after the command's name.
 private struct TypedLine {
   private let node: CommandNode
   private var given: [String: String] = [:]
-  /// The option whose value comes next.
+  /// The option whose value is the next word.
   private var pending: OptionSpec?
   private var operands = 0
   private var optionsEnded = false
 
   init(_ node: CommandNode) { self.node = node }
 
-  /// Takes in a finished word, as `ArgumentLexer` and `CommandParser` would; unknown options are passed over.
+  /// Reads a finished word as `ArgumentLexer` and `CommandParser` do. Ignores unknown options.
   mutating func read(_ word: String) {
     if let option = pending {
       given[option.long] = word

@@ -1,9 +1,9 @@
-/// `90s`, `5m`, `1h30m`, `250ms`, `1d`: whole numbers with units, largest first, each unit once; or
-/// `0`. A number without a unit is refused, since half of its readers would guess wrong.
+/// Reads durations such as `90s`, `5m`, `1h30m`, `250ms` and `1d`: whole numbers with units, largest first, each unit once; or
+/// `0`. A number without a unit is rejected, because readers would guess different units.
 extension Duration: OptionValue {
   package static var expected: String { "a duration such as 90s or 1h30m" }
 
-  /// Milliseconds of each unit, largest first.
+  /// The milliseconds in each unit, largest first.
   private static let units: [(name: String, milliseconds: Int64)] = [
     ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1),
   ]
@@ -31,7 +31,7 @@ extension Duration: OptionValue {
     self = .milliseconds(total)
   }
 
-  /// To the millisecond, in the largest units that say it exactly.
+  /// The duration to the millisecond, in the largest units that express it exactly.
   package var argument: String {
     var rest = components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
     var text = ""
@@ -44,12 +44,12 @@ extension Duration: OptionValue {
 }
 
 extension Substring {
-  /// Removes leading ASCII digits and returns their number; nil when there are none or too many.
+  /// Removes leading ASCII digits and returns their number. Returns nil if there are no digits or too many.
   mutating func takeDigits() -> Int64? {
     Int64(takePrefix { $0.isASCII && $0.isNumber })
   }
 
-  /// Removes and returns the longest prefix of such characters.
+  /// Removes and returns the longest prefix of characters that satisfy `condition`.
   mutating func takePrefix(while condition: (Character) -> Bool) -> Substring {
     let taken = prefix(while: condition)
     self = dropFirst(taken.count)

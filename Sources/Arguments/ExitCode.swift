@@ -1,20 +1,19 @@
-/// How a command ended, for scripts and service managers. Numbers above 63 are those of
-/// `sysexits.h`.
+/// The exit code of a command, for scripts and service managers. Numbers above 63 are from `sysexits.h`.
 package enum ExitCode: Int32, CaseIterable, Sendable {
   case success = 0
-  /// Some jobs failed or were cancelled; the command itself did its work.
+  /// Some jobs failed or were cancelled, but the command itself did its work.
   case failed = 1
   case usage = 64
-  /// A wrong line of a list, or a name that does not exist; nothing was changed.
+  /// A line of a list is wrong, or a name does not exist. Nothing was changed.
   case badInput = 65
   case unavailable = 69
   case inputOutput = 74
-  /// Nothing is wrong for good; the same command may work later.
+  /// The failure is temporary. The same command may work later.
   case tryAgain = 75
   case notPermitted = 77
   case configuration = 78
 
-  /// A few words for help.
+  /// The meaning in a few words, for help.
   package var meaning: String {
     switch self {
     case .success: "success"
@@ -29,7 +28,7 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
     }
   }
 
-  /// What help and manual list: all codes, and the one that shells give a program which a signal has ended.
+  /// The codes that help and the manual list: all cases, and the code that shells report for a program ended by a signal.
   static var table: [(code: String, meaning: String)] {
     allCases.map { ("\($0.rawValue)", $0.meaning) } + [
       (
@@ -40,13 +39,13 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
   }
 }
 
-/// Ends a command with a code, and a sentence on standard error unless the command has said
-/// enough already.
+/// Ends a command with an exit code and a sentence on standard error. The message is nil if the command has already printed
+/// enough.
 package struct ExitError: Error, Equatable {
   package var code: ExitCode
   package var message: String?
 
-  /// `message` is one sentence without the command's name and without secrets.
+  /// Creates the error. `message` is one sentence without the command's name and without secrets.
   package init(_ code: ExitCode, _ message: String? = nil) {
     self.code = code
     self.message = message

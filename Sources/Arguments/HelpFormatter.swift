@@ -1,17 +1,17 @@
-/// Lays help out as swift-argument-parser does: two columns, the second from column 26.
+/// Formats help like swift-argument-parser: two columns, the second from column 26.
 struct HelpFormatter {
-  /// Columns to fill.
+  /// The width of the help in columns.
   private let width: Int
   private static let column = 26
-  /// More than these a list of values is not for the help of one option.
+  /// The largest number of values that the help of an option lists.
   private static let mostValues = 12
 
-  /// Formats to the width in the environment variable COLUMNS, at least 40; 80 columns without it.
+  /// Creates a formatter. The width is the environment variable COLUMNS, at least 40, or 80 columns if it is not set.
   init(environment: [String: String]) {
     width = max(environment["COLUMNS"].flatMap { Int($0) } ?? 80, 40)
   }
 
-  /// The whole help of `node`, typed as `path`.
+  /// Returns the whole help of `node`, which the user typed as `path`.
   func help(of node: CommandNode, path: String) -> String {
     var blocks = [wrapped("OVERVIEW: \(node.abstract)"), prose(node.discussion)]
     blocks.append(wrapped("USAGE: \(usage(of: node, path: path))"))
@@ -45,7 +45,7 @@ struct HelpFormatter {
     return option.placeholder.map { "\(names) \($0)" } ?? names + (option.isDeniable ? "[=no]" : "")
   }
 
-  /// The headings of a command's options, its own first, which have none.
+  /// Returns the headings of a command's options. The command's own options come first and have no heading.
   static func titles(of node: CommandNode) -> [String?] {
     var titles: [String?] = [nil]
     for option in node.options where !titles.contains(option.section) {
@@ -54,12 +54,12 @@ struct HelpFormatter {
     return titles
   }
 
-  /// What an operand means, and what it may be.
+  /// Returns an operand's meaning and its possible values.
   static func describe(_ operand: OperandSpec) -> String {
     operand.help + notes(values: operand.candidates, default: "")
   }
 
-  /// What an option means, what it may be, its default and its environment variable.
+  /// Returns an option's meaning, possible values, default and environment variable.
   static func describe(_ option: OptionSpec) -> String {
     option.help + notes(values: option.candidates, default: option.defaultText)
       + (option.environment.map { " [env:\u{a0}\($0)]" } ?? "")
@@ -79,7 +79,7 @@ struct HelpFormatter {
     let lines = rows.map { row in
       let help = wrapped(row.help, indent: Self.column)
       let label = "  \(row.label)"
-      // A label that leaves no room has a line to itself.
+      // A label that is too long gets its own line.
       guard label.count < Self.column, !help.isEmpty else {
         return help.isEmpty ? label : "\(label)\n\(help)"
       }
@@ -94,7 +94,7 @@ struct HelpFormatter {
     return "EXAMPLES:\n" + lines.joined(separator: "\n")
   }
 
-  /// Paragraphs, each wrapped; a line that starts with a space stays as it is.
+  /// Returns the text with each paragraph wrapped. A line that starts with a space stays as it is.
   private func prose(_ text: String) -> String {
     var lines: [String] = []
     var paragraph: [Substring] = []
@@ -111,8 +111,8 @@ struct HelpFormatter {
     return lines.joined(separator: "\n")
   }
 
-  /// Words on lines of at most `width` columns, each indented; a longer word stands alone. A no-break
-  /// space (U+00A0) holds words together and is shown as a space.
+  /// Wraps words to indented lines of at most `width` columns. A longer word gets its own line. A no-break space (U+00A0) joins
+  /// words and is shown as a space.
   private func wrapped(_ text: String, indent: Int = 0) -> String {
     let margin = String(repeating: " ", count: indent)
     var lines: [String] = []

@@ -1,12 +1,13 @@
-/// A page of the manual in the macros of man(7), from the same tables as the help.
+/// A manual page in the macros of man(7), made from the same tables as the help.
 package struct ManualPage: Sendable, Equatable {
-  /// The name that man(1) looks for: `haul-store-init.1`.
+  /// The file name, from which man(1) finds the page: `haul-store-init.1`.
   package let fileName: String
   package let text: String
 }
 
 extension CommandTree {
-  /// The pages of all commands that help shows, the program's own first. `date` stands at their feet: `2026-11-22`.
+  /// Returns the pages of the program and of all commands that help shows, the program first. `date` appears in their footer:
+  /// `2026-11-22`.
   package func manualPages(date: String) -> [ManualPage] {
     pages(of: root, path: [root.name], date)
   }
@@ -43,27 +44,28 @@ extension CommandTree {
 }
 
 extension CommandNode {
-  /// The abstract as a line of apropos(1): a phrase without its full stop.
+  /// The abstract as a line for apropos(1): a phrase without its full stop.
   fileprivate var nameLine: String {
     let phrase = abstract.hasSuffix(".") ? abstract.dropLast() : abstract[...]
     return phrase.prefix(1).lowercased() + phrase.dropFirst()
   }
 }
 
-/// Writes roff(7): what is text never becomes a request.
+/// Writes roff(7). Text never becomes a request.
 private struct RoffWriter {
   private(set) var text = ""
 
   mutating func line(_ line: String) { text += line + "\n" }
 
-  /// The date is not escaped: it is read as one.
+  /// Writes the title. The date is not escaped, because roff reads it as a date.
   mutating func title(_ name: String, date: String, source: String) {
     line(".TH \(Self.escaped(name.uppercased())) 1 \(date) \"\(Self.escaped(source))\"")
   }
 
   mutating func heading(_ title: String) { line(".SH \(Self.escaped(title))") }
 
-  /// Backslashes are shown, hyphens are those of a keyboard, a no-break space stays one, and no line begins as a request does.
+  /// Escapes text for roff. It keeps backslashes, hyphens as typed on a keyboard, and no-break spaces. No line begins like a
+  /// request.
   static func escaped(_ text: String) -> String {
     var escaped = ""
     for character in text {
@@ -89,7 +91,7 @@ private struct RoffWriter {
     line("\\fB\(Self.escaped(path))\\fR \(rest)")
   }
 
-  /// Paragraphs, between blank lines; lines that start with a space stay as they are.
+  /// Writes paragraphs, which are separated by blank lines. Lines that start with a space stay as they are.
   mutating func prose(_ prose: String) {
     let lines = prose.split(separator: "\n", omittingEmptySubsequences: false)
     var isVerbatim = false
@@ -109,7 +111,7 @@ private struct RoffWriter {
     }
   }
 
-  /// A term, in one of several spellings, and what it means.
+  /// Writes a term with all its spellings, and its meaning.
   mutating func item(_ terms: [String], placeholder: String? = nil, _ meaning: String) {
     line(".TP")
     let bold = terms.map { "\\fB\(Self.escaped($0))\\fR" }.joined(separator: ", ")
@@ -141,7 +143,7 @@ private struct RoffWriter {
     for example in examples { item([example.line], example.help) }
   }
 
-  /// Other pages, `haul\-get(1)`.
+  /// Writes references to other pages: `haul\-get(1)`.
   mutating func references(_ names: [String]) {
     for (index, name) in names.enumerated() {
       line(".BR \(Self.escaped(name)) (1)\(index == names.count - 1 ? "" : ",")")

@@ -1,15 +1,15 @@
-/// What there is to know about an operand besides where its value goes.
+/// The description of an operand, without the property that takes its value.
 package struct OperandSpec: Sendable, Equatable {
-  /// Without brackets: `url`.
+  /// The name without brackets: `url`.
   package var name: String
-  /// One or two sentences.
+  /// The help in one or two sentences.
   package var help: String
   package var isRequired: Bool
-  /// Takes all remaining operands. Only the last operand of a command may do so.
+  /// Whether the operand takes all remaining arguments. Only the last operand of a command may do so.
   package var repeats: Bool
-  /// Everything the value may be, where that is a short list.
+  /// All possible values, if they are a short list. Otherwise empty.
   package var candidates: [String]
-  /// Where values come from that are no short list; for completion.
+  /// The source of the values for completion, if they are not a short list.
   package var source: ValueSource?
 
   /// The operand in a usage line: `<url>`, `[<dir>]`, `<id> ...`.
@@ -19,7 +19,7 @@ package struct OperandSpec: Sendable, Equatable {
   }
 }
 
-/// An operand of `Root`, in the order in which they stand on the command line.
+/// An operand of `Root`. A command declares its operands in the order of the command line.
 package struct Operand<Root>: Sendable {
   private(set) var spec: OperandSpec
   let setter: Setter<Root>
@@ -33,28 +33,28 @@ package struct Operand<Root>: Sendable {
     self.setter = setter
   }
 
-  /// This operand with `source` for the completion of its values.
+  /// Returns this operand with `source` for completing its values.
   package func from(_ source: ValueSource) -> Operand {
     var operand = self
     operand.spec.source = source
     return operand
   }
 
-  /// Must be given.
+  /// Creates an operand that must be given.
   package static func required<Value: OptionValue>(
     _ name: String, _ path: any WritableKeyPath<Root, Value> & Sendable, _ help: String
   ) -> Operand {
     Operand(name, help, isRequired: true, repeats: false, .last(path))
   }
 
-  /// May be left out; the property then keeps its default.
+  /// Creates an operand that may be left out. The property then keeps its default.
   package static func optional<Value: OptionValue>(
     _ name: String, _ path: any WritableKeyPath<Root, Value?> & Sendable, _ help: String
   ) -> Operand {
     Operand(name, help, isRequired: false, repeats: false, .last(optional: path))
   }
 
-  /// All remaining operands. None at all is accepted only if `isRequired` is false.
+  /// Creates an operand that takes all remaining arguments. If `isRequired` is false, there may be none.
   package static func repeated<Value: OptionValue>(
     _ name: String, _ path: any WritableKeyPath<Root, [Value]> & Sendable,
     isRequired: Bool = true, _ help: String

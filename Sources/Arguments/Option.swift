@@ -1,37 +1,37 @@
-/// What there is to know about an option besides where its value goes: the one source of parsing,
-/// help, suggestions and completion.
+/// The description of an option, without the property that takes its value. Parsing, help, suggestions and completion all use
+/// it.
 package struct OptionSpec: Sendable, Equatable {
-  /// Without dashes.
+  /// The long name without dashes.
   package var long: String
   package var short: Character?
-  /// Another letter for it, which people know from other programs.
+  /// A second short name, which people know from other programs.
   package var otherShort: Character?
-  /// What stands for the value in help, `<n>`; nil for a flag, which takes no value.
+  /// The placeholder of the value in help: `<n>`. Nil for a flag, which takes no value.
   package var placeholder: String?
-  /// One or two sentences.
+  /// The help in one or two sentences.
   package var help: String
-  /// The environment variable read when the option is not given; an empty one counts as unset.
+  /// The environment variable to read if the option is not given. An empty variable counts as unset.
   package var environment: String?
-  /// A flag that may be denied: `--name=no`.
+  /// Whether the flag can be switched off: `--name=no`.
   package var isDeniable = false
-  /// Each use adds a value. Its environment variable is split at commas.
+  /// Whether each use adds a value. The option's environment variable is then split at commas.
   package var repeats = false
-  /// Everything the value may be, where that is a short list.
+  /// All possible values, if they are a short list. Otherwise empty.
   package var candidates: [String] = []
-  /// Where values come from that are no short list; for completion.
+  /// The source of the values for completion, if they are not a short list.
   package var source: ValueSource?
-  /// The value without the option, as a user would write it; empty when there is none to show.
+  /// The default value as a user would write it. Empty if there is none to show.
   package var defaultText = ""
-  /// The heading it stands under in help; nil for the command's own options.
+  /// The heading above the option in help. Nil for the command's own options.
   package var section: String?
 
-  /// Present in every command.
+  /// The option `--help`, which every command has.
   static let help = OptionSpec(long: "help", short: "h", help: "Show help information.")
-  /// Present in the root.
+  /// The option `--version`, which only the root has.
   static let version = OptionSpec(long: "version", help: "Show the version.")
 }
 
-/// An option of `Root`: a row of the table that a command declares.
+/// An option of `Root`: a row in the table that a command declares.
 package struct Option<Root>: Sendable {
   var spec: OptionSpec
   let setter: Setter<Root>
@@ -42,7 +42,7 @@ package struct Option<Root>: Sendable {
     self.setter = setter
   }
 
-  /// An option with a value, to be given once.
+  /// Creates an option with a value. It may be given once.
   package static func value<Value: OptionValue>(
     _ long: String, short: Character? = nil, _ placeholder: String,
     _ path: any WritableKeyPath<Root, Value> & Sendable, environment: String? = nil, _ help: String
@@ -52,7 +52,7 @@ package struct Option<Root>: Sendable {
     return Option(spec, .last(path))
   }
 
-  /// An option with a value within `range`, to be given once.
+  /// Creates an option with a value within `range`. It may be given once.
   package static func value<Value: OptionValue & Comparable>(
     _ long: String, short: Character? = nil, or otherShort: Character? = nil, _ placeholder: String,
     _ path: any WritableKeyPath<Root, Value> & Sendable, in range: ClosedRange<Value>,
@@ -64,7 +64,7 @@ package struct Option<Root>: Sendable {
     return Option(spec, .last(path, where: .init(range)))
   }
 
-  /// An option with a value, to be given once, for a property that is nil until set.
+  /// Creates an option with a value for a property that is nil until set. It may be given once.
   package static func value<Value: OptionValue>(
     _ long: String, short: Character? = nil, _ placeholder: String,
     _ path: any WritableKeyPath<Root, Value?> & Sendable, environment: String? = nil,
@@ -75,7 +75,7 @@ package struct Option<Root>: Sendable {
     return Option(spec, .last(optional: path))
   }
 
-  /// An option with a value within `range`, to be given once, for a property that is nil until set.
+  /// Creates an option with a value within `range` for a property that is nil until set. It may be given once.
   package static func value<Value: OptionValue & Comparable>(
     _ long: String, short: Character? = nil, _ placeholder: String,
     _ path: any WritableKeyPath<Root, Value?> & Sendable, in range: ClosedRange<Value>,
@@ -86,7 +86,7 @@ package struct Option<Root>: Sendable {
     return Option(spec, .last(optional: path, where: .init(range)))
   }
 
-  /// An option whose value is `none` or within `range`, to be given once, for a property that is nil until set.
+  /// Creates an option whose value is `none` or within `range`, for a property that is nil until set. It may be given once.
   package static func value<Value: OptionValue & Comparable>(
     _ long: String, _ placeholder: String,
     _ path: any WritableKeyPath<Root, Settable<Value>?> & Sendable, in range: ClosedRange<Value>,
@@ -97,7 +97,7 @@ package struct Option<Root>: Sendable {
       .last(optional: path, where: .init(orNone: range)))
   }
 
-  /// An option with a value, to be given once, that `store` puts where it belongs.
+  /// Creates an option whose value is passed to `store`. It may be given once.
   package static func value<Value: OptionValue>(
     _ long: String, _ placeholder: String, of type: Value.Type, _ help: String,
     store: @escaping @Sendable (inout Root, Value) -> Void
@@ -105,7 +105,7 @@ package struct Option<Root>: Sendable {
     Option(OptionSpec(long: long, placeholder: placeholder, help: help), .storing(store))
   }
 
-  /// An option that may be given many times; its values replace the property's default.
+  /// Creates an option that may be given many times. Its values replace the property's default.
   package static func values<Value: OptionValue>(
     _ long: String, short: Character? = nil, _ placeholder: String,
     _ path: any WritableKeyPath<Root, [Value]> & Sendable, environment: String? = nil,
@@ -117,8 +117,8 @@ package struct Option<Root>: Sendable {
     return Option(spec, .all(path))
   }
 
-  /// An option without a value that makes the property true. Its environment variable may say
-  /// `1`, `true`, `yes`, `on` or `0`, `false`, `no`, `off`.
+  /// Creates an option without a value that makes the property true. Its environment variable may be `1`, `true`, `yes`, `on`
+  /// or `0`, `false`, `no`, `off`.
   package static func flag(
     _ long: String, short: Character? = nil, _ path: any WritableKeyPath<Root, Bool> & Sendable,
     environment: String? = nil, _ help: String
@@ -127,28 +127,28 @@ package struct Option<Root>: Sendable {
     return Option(spec, .last(path))
   }
 
-  /// A flag for a property that is nil until set. `--name=no` makes it false.
+  /// Creates a flag for a property that is nil until set. `--name=no` makes the property false.
   package static func deniableFlag(
     _ long: String, _ path: any WritableKeyPath<Root, Bool?> & Sendable, _ help: String
   ) -> Option {
     Option(OptionSpec(long: long, help: help, isDeniable: true), .last(optional: path))
   }
 
-  /// A flag that `--name=no` denies. `store` puts the answer where it belongs.
+  /// Creates a flag that `--name=no` switches off. The answer is passed to `store`.
   package static func deniableFlag(
     _ long: String, _ help: String, store: @escaping @Sendable (inout Root, Bool) -> Void
   ) -> Option {
     Option(OptionSpec(long: long, help: help, isDeniable: true), .storing(store))
   }
 
-  /// This option with `source` for the completion of its values.
+  /// Returns this option with `source` for completing its values.
   package func from(_ source: ValueSource) -> Option {
     var option = self
     option.spec.source = source
     return option
   }
 
-  /// This option for a struct that holds `Root` at `path`.
+  /// Returns this option for a struct that holds `Root` at `path`.
   package func lifted<Outer>(
     to path: any WritableKeyPath<Outer, Root> & Sendable, section: String? = nil
   ) -> Option<Outer> {
@@ -168,12 +168,12 @@ package struct Option<Root>: Sendable {
   }
 }
 
-/// Options that several commands share, as a struct that each holds:
+/// A group of options that several commands share. Each command holds the struct:
 ///
 ///     static let options: [Option<Self>] = [.flag("once", \.once, "Stop when idle.")]
 ///       + group(\.database)
 package protocol OptionGroup: Sendable {
-  /// The heading in help, `DATABASE OPTIONS`; nil puts them under the command's own.
+  /// The heading in help: `DATABASE OPTIONS`. If it is nil, help lists the options with the command's own.
   static var title: String? { get }
   static var options: [Option<Self>] { get }
 }
@@ -187,6 +187,6 @@ extension Bool: OptionValue {
     default: return nil
     }
   }
-  /// Empty: help shows no default for a flag.
+  /// `1` for true. Empty for false, because help shows no default for a flag.
   package var argument: String { self ? "1" : "" }
 }

@@ -1,18 +1,18 @@
-/// A type that the text of an option, an operand or an environment variable can be read as.
+/// A type that can be read from the text of an option, an operand or an environment variable.
 package protocol OptionValue: Sendable {
-  /// What is expected, to follow "must be": `a whole number`.
+  /// The expected value, as it follows "must be": `a whole number`.
   static var expected: String { get }
 
-  /// What is expected, in answer to `argument`, which cannot be read as this type.
+  /// Returns the expected value, for an error about `argument`, which cannot be read as this type.
   static func expected(insteadOf argument: String) -> String
 
-  /// Everything the text may be, where that is a short list; for help and completion. Else empty.
+  /// All possible texts, if they are a short list, for help and completion. Otherwise empty.
   static var candidates: [String] { get }
 
-  /// Reads the whole of `argument`; nil when it is not one of these.
+  /// Reads the whole of `argument`. Returns nil if it is not a valid value.
   init?(argument: String)
 
-  /// Spelled so that `init(argument:)` reads it back; help shows defaults so.
+  /// The value as text that `init(argument:)` can read. Help shows defaults this way.
   var argument: String { get }
 }
 
@@ -39,7 +39,7 @@ extension Int64: OptionValue {
   package var argument: String { String(self) }
 }
 
-/// An enumeration of names is a value by saying so: `extension Format: OptionValue {}`.
+/// Makes an enumeration of names a value. Declare the conformance only: `extension Format: OptionValue {}`.
 extension OptionValue where Self: CaseIterable & RawRepresentable, RawValue == String {
   package static var expected: String { OneOf.listed(candidates) }
   package static var candidates: [String] { allCases.map(\.rawValue) }
@@ -49,7 +49,7 @@ extension OptionValue where Self: CaseIterable & RawRepresentable, RawValue == S
 
 /// Lists alternatives in a sentence.
 package enum OneOf {
-  /// `fail, skip or replace`
+  /// Returns the words as a list: `fail, skip or replace`.
   package static func listed(_ words: [String]) -> String {
     guard let last = words.last, words.count > 1 else { return words.first ?? "" }
     return words.dropLast().joined(separator: ", ") + " or " + last

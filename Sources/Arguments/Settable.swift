@@ -1,4 +1,4 @@
-/// A value to set, or `none` to take away what was set before.
+/// A value to set, or `none` to remove the value that was set before.
 package enum Settable<Value: OptionValue>: OptionValue {
   case none
   case value(Value)
@@ -27,7 +27,7 @@ package enum Settable<Value: OptionValue>: OptionValue {
 }
 
 extension Setter.Rule {
-  /// `none`, or within `range`, bounds included.
+  /// Creates a rule that accepts `none` or a value within `range`, including its bounds.
   init<Bound: OptionValue & Comparable>(
     orNone range: ClosedRange<Bound>
   ) where Value == Settable<Bound> {

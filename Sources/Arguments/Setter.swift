@@ -1,20 +1,20 @@
-/// Reads texts into a property of `Root`: what options and operands have in common.
+/// Reads texts into a property of `Root`, for options and operands.
 struct Setter<Root>: Sendable {
-  /// A text that is not a value of the property's type.
+  /// The error for a text that is not a value of the property's type.
   struct Mismatch: Error {
     var text: String
-    /// To follow "must be".
+    /// The expected value, as it follows "must be".
     var expected: String
   }
 
-  /// Sets the property from all texts given for it, at least one, in the order of the command line.
+  /// Sets the property from all texts given for it, in the order of the command line. There is at least one text.
   var set: @Sendable (inout Root, [String]) throws(Mismatch) -> Void
-  /// The property's value as a user would write it; empty when there is nothing to show.
+  /// Returns the property's value as a user would write it. Empty if there is nothing to show.
   var text: @Sendable (Root) -> String
-  /// Everything a text may be, where that is a short list.
+  /// All possible texts, if they are a short list.
   var candidates: [String] = []
 
-  /// The last text wins, but each must be readable.
+  /// Creates a setter that uses the last text. All texts must be readable.
   static func last<Value: OptionValue>(
     _ path: any WritableKeyPath<Root, Value> & Sendable, where rule: Rule<Value> = Rule()
   ) -> Setter {
@@ -26,7 +26,7 @@ struct Setter<Root>: Sendable {
       candidates: Value.candidates)
   }
 
-  /// Sets a property that is nil until set, as `last` does.
+  /// Creates a setter for a property that is nil until set. It uses the last text. All texts must be readable.
   static func last<Value: OptionValue>(
     optional path: any WritableKeyPath<Root, Value?> & Sendable, where rule: Rule<Value> = Rule()
   ) -> Setter {
@@ -38,7 +38,7 @@ struct Setter<Root>: Sendable {
       candidates: Value.candidates)
   }
 
-  /// The last text wins, but each must be readable; `store` puts the value where it belongs.
+  /// Creates a setter that passes each value to `store`, so the last one wins. All texts must be readable.
   static func storing<Value: OptionValue>(
     _ store: @escaping @Sendable (inout Root, Value) -> Void
   ) -> Setter {
@@ -50,7 +50,7 @@ struct Setter<Root>: Sendable {
       candidates: Value.candidates)
   }
 
-  /// All texts in the order of the command line, instead of the default.
+  /// Creates a setter that replaces the default with all texts, in the order of the command line.
   static func all<Value: OptionValue>(
     _ path: any WritableKeyPath<Root, [Value]> & Sendable
   ) -> Setter {
@@ -64,7 +64,7 @@ struct Setter<Root>: Sendable {
       candidates: Value.candidates)
   }
 
-  /// What a value must be besides being of its type.
+  /// A condition on a value besides its type.
   struct Rule<Value: OptionValue>: Sendable {
     var expected: @Sendable (_ insteadOf: String) -> String = {
       Value.expected(insteadOf: $0)
@@ -81,7 +81,7 @@ struct Setter<Root>: Sendable {
 }
 
 extension Setter.Rule where Value: Comparable {
-  /// Within `range`, bounds included.
+  /// Creates a rule that accepts values within `range`, including its bounds.
   init(_ range: ClosedRange<Value>) {
     let bounds = "from \(range.lowerBound.argument) to \(range.upperBound.argument)"
     self.init(expected: { _ in "\(Value.expected) \(bounds)" }, holds: { range.contains($0) })

@@ -1,7 +1,7 @@
-/// A command line cut into words as bash cuts it, for completion: quotation marks and backslashes removed, nothing
-/// expanded. Pure.
+/// Splits a command line into words as bash does, for completion. It removes quotation marks and backslashes and expands
+/// nothing.
 package struct ShellWords {
-  /// The last is the one being typed, empty after a blank.
+  /// The words of the line. The last one is being typed, and is empty after a blank.
   package private(set) var words = [""]
   /// The quotation mark that is open at the end of the line.
   package private(set) var quote: Character?
@@ -27,7 +27,8 @@ package struct ShellWords {
     }
   }
 
-  /// `text` as it stands for itself where the line ends; nil where it cannot, as no `!` can in double quotation marks.
+  /// Returns `text` quoted for the end of the line, or nil if that is impossible: `!` cannot be quoted in double quotation
+  /// marks.
   package func quoted(_ text: String) -> String? {
     switch quote {
     case "'": return text.replacing("'", with: #"'\''"#)
@@ -52,22 +53,22 @@ package struct ShellWords {
   }
 }
 
-/// A line as typed in bash, which puts a candidate as it is in the place of the line's end.
+/// A line typed in bash. Bash replaces the end of the line with a candidate, unchanged.
 package struct BashLine {
   private let split: ShellWords
-  /// How many characters of the last word stand before what is replaced.
+  /// The number of characters of the last word that come before the replaced text.
   package let kept: Int
 
-  /// `line` ends with `replaced`.
+  /// Creates a line that ends with `replaced`, the text that bash replaces.
   package init(_ line: String, replacing replaced: String) {
     split = ShellWords(line)
     kept = ShellWords(String(line.dropLast(replaced.count))).words.last?.count ?? 0
   }
 
-  /// The words of the line, as ``ShellWords/words`` gives them.
+  /// The words of the line, as in ``ShellWords/words``.
   package var words: [String] { split.words }
 
-  /// What bash is to put there so that the last word becomes `text`, and a line end; empty where nothing can.
+  /// Returns the text for bash to insert so that the last word becomes `text`, with a line end. Empty if that is impossible.
   package func candidate(_ text: String) -> String {
     split.quoted(String(text.dropFirst(kept))).map { $0 + "\n" } ?? ""
   }

@@ -1,11 +1,11 @@
-/// Where the values of an option or operand come from, for completion: what the shell or the program must look up.
+/// The source of the values of an option or operand, for completion: the shell or the program looks them up.
 package enum ValueSource: Sendable, Equatable {
   /// Paths of files.
   case files
   /// Paths of directories.
   case directories
-  /// Names of one kind that the program knows how to find.
+  /// Names of the given kind, which the program can find.
   case names(String)
-  /// `NAME=DIR`: such a name, and a directory.
+  /// `NAME=DIR`: a name of the given kind, and a directory.
   case mounts(String)
 }
