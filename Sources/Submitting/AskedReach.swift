@@ -1,10 +1,10 @@
 package import HaulTransfer
 import Synchronization
 
-/// What a worker must be allowed to fetch what is submitted. Filled while lines are read, on any thread.
+/// Collects the permissions that a worker needs to fetch the submitted URLs. Any thread may add to it while lines are read.
 package final class AskedReach: Sendable {
-  /// Schemes besides http and https, and addresses that are not public. Names are not looked up: what they stand for where the
-  /// workers are is not known here.
+  /// Schemes besides http and https, and addresses that are not public. Host names are not looked up, because they may have
+  /// other addresses on the workers' network.
   package struct Needs: Sendable, Equatable {
     package var schemes: Set<String> = []
     package var addresses: Set<IPAddress> = []
@@ -15,7 +15,7 @@ package final class AskedReach: Sendable {
     }
   }
 
-  /// More addresses than a person reads are not kept.
+  /// The largest number of addresses to keep, because a person does not read more.
   private static let most = 100
   private let state = Mutex(Needs())
 

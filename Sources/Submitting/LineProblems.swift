@@ -2,16 +2,16 @@ package import Arguments
 import Synchronization
 package import Terminal
 
-/// Lines that are wrong: all are counted, the first of each kind are kept to be shown.
+/// Collects wrong lines. It counts all of them, and keeps the first line of each kind of problem to show it.
 package final class LineProblems: Sendable {
-  /// A line and what is wrong with it.
+  /// A wrong line and its problem.
   package struct Problem: Sendable {
     let line: Int
-    /// Names the line, to lead the sentence; empty where nothing needs to be named.
+    /// The name of the line, which begins the sentence. Empty if the line needs no name.
     let place: String
-    /// A sentence.
+    /// The problem as a sentence.
     let reason: String
-    /// The number of other lines that the same is wrong with.
+    /// The number of other lines with the same problem.
     var others = 0
 
     package init(_ line: Int, at place: String, _ reason: String, others: Int = 0) {
@@ -30,12 +30,12 @@ package final class LineProblems: Sendable {
     }
   }
 
-  /// The number of problems that are shown.
+  /// The largest number of problems to show.
   private static let shown = 20
 
   private struct State {
     var count = 0
-    /// In the order of the lines; none has the reason of another.
+    /// The problems to show, in the order of the lines. Each has a different reason.
     var first: [Problem] = []
   }
 
@@ -58,7 +58,7 @@ package final class LineProblems: Sendable {
     }
   }
 
-  /// Adds `count` other problems; these are the first of them.
+  /// Adds `count` other problems. `others` are the first of them.
   package func add(_ others: [Problem], of count: Int) {
     state.withLock { state in
       state.count += count
@@ -67,7 +67,7 @@ package final class LineProblems: Sendable {
     }
   }
 
-  /// Shows the first, a line each, and how many there are besides.
+  /// Shows the first problems, one per line, and the number of further wrong lines.
   package func list(on display: ProgressDisplay) {
     let state = state.withLock { $0 }
     for problem in state.first.sorted(by: { $0.line < $1.line }) {
@@ -77,15 +77,16 @@ package final class LineProblems: Sendable {
     if rest > 0 { display.say("… and \(counted(rest, "line")) more", as: .error) }
   }
 
-  /// Shows them, and says for the command `label` how many were left out, where some were.
+  /// Shows the problems and the number of lines that the command `label` skipped. Shows nothing if no line is wrong.
   package func listLeftOut(on display: ProgressDisplay, label: String) {
     guard count > 0 else { return }
     list(on: display)
     display.say("\(label): skipped \(counted(count, "line"))", as: .error)
   }
 
-  /// What ends a command that needs every line: of a single problem all there is to say, several are listed first. nil
-  /// where nothing is wrong. `nothing` says what has not happened; `isList`: the text names --skip-bad.
+  /// Returns the error for a command that needs every line to be correct, or nil if no line is wrong. The error describes a
+  /// single problem. Several problems are listed on `display` first. `nothing` is a sentence about what did not happen. If
+  /// `isList` is true, the error suggests --skip-bad.
   package func error(
     listedOn display: ProgressDisplay, nothing: String, isList: Bool = true
   ) -> ExitError? {

@@ -1,17 +1,16 @@
 import HaulTransfer
 import JobQueue
 
-/// Finds the lines of a list whose files would be in each other's way: with one path, or with a path that another needs
-/// as a directory.
+/// Finds lines of a list whose files conflict: they have the same path, or one needs the other's path as a directory.
 struct PathCollisions {
-  /// By bytes, as the file system tells names apart: String holds equivalent spellings of a letter for one.
+  /// A path as bytes, as the file system compares names. `String` treats equivalent spellings of a letter as equal.
   private typealias Path = [UInt8]
 
   /// The first line of each path.
   private var first: [Path: SubmitLine] = [:]
-  /// What has the path of another line, and what that is.
+  /// The lines whose path belongs to another line, and that other line.
   private var doubles: [(line: SubmitLine, other: SubmitLine)] = []
-  /// What needs another's file as a directory.
+  /// The lines that need another line's file as a directory, and that other line.
   private var below: [(line: SubmitLine, other: SubmitLine)] = []
 
   init(_ lines: [SubmitLine]) {
@@ -20,7 +19,7 @@ struct PathCollisions {
     }
   }
 
-  /// The lines without a path conflict. The same path and URL twice is no conflict.
+  /// Returns the lines without a path conflict. Two lines with the same path and URL do not conflict.
   mutating func distinct(_ lines: [SubmitLine]) -> [SubmitLine] {
     lines.filter { line in
       if let other = other(of: line) {
@@ -31,7 +30,7 @@ struct PathCollisions {
     }
   }
 
-  /// As ``distinct(_:)``, but what has the path of an earlier line gets the next number that is free.
+  /// Returns the lines without a path conflict. A line with the path of an earlier line gets the next free number in its name.
   mutating func numbered(_ lines: [SubmitLine]) -> [SubmitLine] {
     var last: [Path: Int] = [:]
     return lines.compactMap { line in
@@ -56,7 +55,7 @@ struct PathCollisions {
     }
   }
 
-  /// Whether a directory that the line needs is another's file, which is then kept.
+  /// Returns whether the line needs another line's file as a directory. If so, it records the conflict.
   private mutating func isBelow(_ line: SubmitLine) -> Bool {
     let path = Path(line.path.utf8)
     for index in path.indices where path[index] == UInt8(ascii: "/") {
@@ -68,7 +67,7 @@ struct PathCollisions {
     return false
   }
 
-  /// The lines that were refused, and for all of one kind the sentence about the first. `word` is what a line is called.
+  /// Returns the rejected lines of each kind of conflict, with a sentence about the first line. `word` is the word for a line.
   func collisions(_ word: String) -> [(lines: [Int], reason: String)] {
     var found: [(lines: [Int], reason: String)] = []
     if let (line, other) = doubles.first {

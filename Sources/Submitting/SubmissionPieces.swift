@@ -2,7 +2,7 @@ package import JobQueue
 package import ListFormats
 import Terminal
 
-/// The lines of a list, checked, some thousands at a time: constant memory however long the list.
+/// The checked lines of a list, some thousands at a time. Memory use does not depend on the length of the list.
 package struct SubmissionPieces: AsyncSequence, Sendable {
   package typealias Element = [SubmitLine]
   package typealias Failure = any Error
@@ -18,8 +18,8 @@ package struct SubmissionPieces: AsyncSequence, Sendable {
     self.problems = problems
   }
 
-  /// These pieces with the first one read already, for one iteration. A missing or empty list is thus reported before
-  /// anything else happens.
+  /// Reads the first piece and returns the pieces, for one iteration. This reports a missing or empty list before anything else
+  /// happens.
   package func begin() async throws -> SubmissionPieces {
     var iterator = makeAsyncIterator()
     iterator.pending = try await iterator.next(isolation: nil)
@@ -28,7 +28,7 @@ package struct SubmissionPieces: AsyncSequence, Sendable {
     return pieces
   }
 
-  /// Whether no line is right. Known once begun.
+  /// Whether no line is correct. False until `begin` has returned.
   package var isEmpty: Bool { begun.map { $0.pending == nil } ?? false }
 
   package func makeAsyncIterator() -> Iterator {
@@ -39,7 +39,7 @@ package struct SubmissionPieces: AsyncSequence, Sendable {
   }
 
   package struct Iterator: AsyncIteratorProtocol, Sendable {
-    /// Lines in a piece.
+    /// The largest number of lines in a piece.
     private static let size = 10_000
 
     var items: ListReader.Iterator
@@ -47,7 +47,7 @@ package struct SubmissionPieces: AsyncSequence, Sendable {
     let name: String
     let problems: LineProblems
     var isOver = false
-    /// Read already.
+    /// The piece that was already read, or nil.
     var pending: [SubmitLine]?
 
     package mutating func next(

@@ -6,33 +6,33 @@ package import JobQueue
 package import ListFormats
 package import Terminal
 
-/// Turns what the user gave into lines to submit, each of them checked.
+/// Turns the user's URLs and lists into lines to submit, and checks each line.
 package struct SubmissionReader {
-  /// Where a file goes when nothing says it.
+  /// The default path of a file without a given path.
   package enum Naming: Sendable {
-    /// `host/path/name`
+    /// The path `host/path/name`.
     case tree
-    /// `name`
+    /// The name only: `name`.
     case flat
   }
 
-  /// The command as typed, which begins its messages.
+  /// The command as typed, which begins messages.
   package let label: String
   package var naming = Naming.tree
-  /// What has not happened when a line is wrong.
+  /// The participle in "Nothing was submitted.", which ends the error about wrong lines.
   package var participle = "submitted"
-  /// Whether two URLs for one path are found here, and not by the database.
+  /// Whether the reader finds different URLs with the same path. Otherwise the database finds them.
   package var findsDoublePaths = false
-  /// Whether the second URL of one path is numbered, and not refused.
+  /// Whether a second URL with the same path gets a number. Otherwise it is rejected.
   package var numbersDoubleNames = false
-  /// What a URL may begin with.
+  /// The schemes that a URL may have.
   package var schemes = WebURL.knownSchemes
   package var choices = ListChoices()
-  /// Learns what the URLs ask of a worker.
+  /// Collects the permissions that a worker needs for the URLs.
   package var reach = AskedReach()
-  /// Gets notices about a list, and what is wrong with it.
+  /// Shows notices about a list, and its problems.
   package let display: ProgressDisplay
-  /// The sentence for an error of any kind.
+  /// Returns a sentence for an error of any kind.
   package let describe: @Sendable (any Error) -> String
 
   package init(
@@ -48,18 +48,18 @@ package struct SubmissionReader {
     self.describe = describe
   }
 
-  /// The lines of the list `argument`, a file or `-`, in pieces as they are read. Lines that are wrong go to `problems`,
-  /// whose reader decides what happens.
+  /// Returns the lines of the list `argument` (a file or `-`) in pieces, as they are read. Wrong lines are added to `problems`,
+  /// and the caller decides what happens.
   ///
-  /// Iterating throws `ExitError` where the list cannot be read.
+  /// Iterating throws `ExitError` if the list cannot be read.
   package func pieces(ofList argument: String, problems: LineProblems) -> SubmissionPieces {
     SubmissionPieces(
       reader: self, list: ListSource(argument: argument), problems: problems)
   }
 
-  /// All lines of the list `argument`, without those that are wrong where `skipsWrong`; none of an empty list.
+  /// Returns all lines of the list `argument`. Skips wrong lines if `skipsWrong` is true. Returns no lines for an empty list.
   ///
-  /// - Throws: `ExitError` that names the file, and the lines that are wrong.
+  /// - Throws: `ExitError` that names the file, and the wrong lines.
   package func lines(ofList argument: String, skipsWrong: Bool) async throws -> [SubmitLine] {
     let problems = LineProblems()
     let name = ListSource(argument: argument).name
@@ -76,9 +76,9 @@ package struct SubmissionReader {
     return lines
   }
 
-  /// Says that a list is empty, which is no error: other programs make lists, and there is not always something to do.
+  /// Reports an empty list. An empty list is no error, because other programs make lists and may have nothing to do.
   ///
-  /// - Throws: where there are lines, none of them right, and those that are wrong are to be left out.
+  /// - Throws: if the list has lines, all are wrong, and `skipsWrong` is true.
   package func requireLine(in pieces: SubmissionPieces, skipsWrong: Bool) throws(ExitError) {
     guard pieces.isEmpty else { return }
     if pieces.problems.count == 0 {
@@ -89,9 +89,9 @@ package struct SubmissionReader {
     }
   }
 
-  /// The URLs of the command line; `path` and `digest` are for a single one.
+  /// Returns lines for the URLs of the command line. `path` and `digest` are for a single URL.
   ///
-  /// - Throws: `ExitError` that says which URLs are wrong.
+  /// - Throws: `ExitError` that lists the wrong URLs.
   package func lines(
     ofURLs urls: [String], path: String?, digest: ExpectedDigest?
   ) throws -> [SubmitLine] {
@@ -111,12 +111,12 @@ package struct SubmissionReader {
 
   private var nothing: String { "Nothing was \(participle)." }
 
-  /// The error of a list that cannot be read.
+  /// Returns the error for a list that cannot be read.
   package func error(_ error: ListError, in list: String) -> ExitError {
     ExitError(error.exitCode, "\(list): \(describe(error)) \(nothing)")
   }
 
-  /// Without lines whose file would be in the way of another's, which go to `problems`.
+  /// Returns the lines without path conflicts. Conflicts are added to `problems`.
   private func distinct(
     _ lines: [SubmitLine], called word: String, _ problems: LineProblems, _ place: (Int) -> String
   ) -> [SubmitLine] {
@@ -138,7 +138,8 @@ package struct SubmissionReader {
     return lines
   }
 
-  /// The line that an entry makes; nil for a wrong one, which `problems` gets, led by `place`.
+  /// Returns the line for an entry. A wrong entry is added to `problems`, where its sentence begins with `place`, and gives
+  /// nil.
   package func line(_ entry: ListEntry, place: @autoclosure () -> String, _ problems: LineProblems)
     -> SubmitLine?
   {
@@ -167,7 +168,7 @@ package struct SubmissionReader {
     return "\(message) The URL is '\(text)'."
   }
 
-  /// What was meant by a text that lacks `https://` alone; nil for any other.
+  /// Returns the URL that the user meant, if `text` only lacks `https://`. Otherwise returns nil.
   package static func completed(_ text: String) -> String? {
     guard !text.contains("://"), let url = try? WebURL("https://" + text), !url.hasCredentials,
       url.host.contains(".") || url.host == "localhost" || url.hostKey != url.host,
@@ -176,8 +177,8 @@ package struct SubmissionReader {
     return shown("https://" + text)
   }
 
-  /// A text that is no URL, for its author to recognise: without what could be a user name or password
-  /// (all up to the last @) or a signature (all from the first ?), and not too long.
+  /// Returns a shortened invalid URL that its author can recognise. The result contains no possible user name or password
+  /// (everything up to the last @) and no possible signature (everything from the first ?).
   package static func shown(_ url: String) -> String {
     let host = url.lastIndex(of: "@").map { "…" + url[$0...] } ?? url
     let path = host.prefix { $0 != "?" }
@@ -200,7 +201,7 @@ package struct SubmissionReader {
       priority: entry.priority, options: options == JobOptions() ? nil : options)
   }
 
-  /// The other URLs of an entry, each once; nil where there are none.
+  /// Returns the other URLs of an entry without duplicates, or nil if there are none.
   private func mirrors(of entry: ListEntry, besides url: WebURL) throws -> [String]? {
     var texts = [url.text]
     for text in entry.options.mirrors ?? [] {
@@ -241,7 +242,7 @@ package struct SubmissionReader {
 }
 
 extension ListError {
-  /// The code of a command that cannot read its list.
+  /// The exit code of a command that cannot read its list.
   package var exitCode: ExitCode {
     switch self {
     case .unreadable: .inputOutput

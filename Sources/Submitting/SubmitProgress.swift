@@ -2,7 +2,7 @@ package import JobQueue
 import Synchronization
 package import Terminal
 
-/// Shows how far a submission is: `1250000 lines read, 61200/s`.
+/// Shows the progress of a submission: `1250000 lines read, 61200/s`.
 package final class SubmitProgress: Sendable {
   private struct State {
     var meter = RateMeter()
@@ -30,7 +30,7 @@ package final class SubmitProgress: Sendable {
     }
   }
 
-  /// `, 61200/s`; nothing while it is not known.
+  /// Returns the rate, `, 61200/s`, or an empty text if it is not known yet.
   private func rate(_ lines: Int, isStaging: Bool) -> String {
     let rate = state.withLock { state in
       if state.isStaging != isStaging { state = State(isStaging: isStaging) }

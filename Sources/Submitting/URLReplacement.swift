@@ -4,19 +4,19 @@ package import ListFormats
 
 /// Matches the lines of a ``URLMap`` with the jobs of a batch.
 package struct URLReplacement {
-  /// URLs by their bytes: String holds equivalent spellings of a letter for one.
+  /// A URL as bytes. `String` treats equivalent spellings of a letter as equal.
   private typealias Key = [UInt8]
 
   /// A line with a new URL, and the jobs that it matched.
   private struct New {
     let line: SubmitLine
-    /// The URL of the job that it matched last, done or not.
+    /// The URL of the job that the line matched last. That job may be done.
     var met: String?
-    /// Whether it matched jobs with different URLs.
+    /// Whether the line matched jobs with different URLs.
     var isAmbiguous = false
-    /// Whether it matched a job that is not done.
+    /// Whether the line matched a job that is not done.
     var isWanted = false
-    /// Another line that gives the same job another URL.
+    /// Another line that gives the same job a different URL.
     var rival: Int?
 
     /// Why the line cannot be used; nil if it can.
@@ -38,14 +38,14 @@ package struct URLReplacement {
   private var news: [New] = []
   private var byURL: [Key: Int] = [:]
   private var byBase: [Key: Int] = [:]
-  /// The lines with an old URL by their new one, so that the command can be repeated.
+  /// The lines with an old URL, by new URL, so that the command can be repeated.
   private var byNew: [Key: Int] = [:]
   /// The lines that replace jobs, by queue.
   private var found: [String: [(index: Int, line: SubmitLine)]] = [:]
-  /// The number of jobs that have their new URL already.
+  /// The number of jobs that already have their new URL.
   package private(set) var same = 0
 
-  /// Takes the lines of the file `name`. What is wrong with them goes to `problems`.
+  /// Reads the lines of the file `name`. Wrong lines are added to `problems`.
   package init(
     _ items: [URLMap.Item], of name: String, _ reader: SubmissionReader, _ problems: LineProblems
   ) {
@@ -72,7 +72,7 @@ package struct URLReplacement {
   ) {
     if let first = self[keyPath: keys][key] {
       guard !news[first].line.url.utf8.elementsEqual(line.url.utf8) else { return }
-      // Neither of two contradicting lines is used.
+      // If two lines contradict each other, neither is used.
       news[first].rival = news[first].rival ?? line.line
       news.append(New(line: line, rival: news[first].line.line))
       return
@@ -82,7 +82,7 @@ package struct URLReplacement {
   }
 
   private func checked(_ url: String, _ number: Int) -> SubmitLine? {
-    // The path is the job's, which is not known yet.
+    // The path comes from the job, which is not known yet.
     reader.line(
       ListEntry(line: number, url: url, path: "-"), place: "\(name):\(number): ", problems)
   }
