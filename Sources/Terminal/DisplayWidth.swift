@@ -1,19 +1,19 @@
-/// How many columns of a terminal text takes. Terminals do not agree on every emoji; this follows
-/// Unicode's East Asian Width (UAX #11, wide and full-width are 2) and emoji presentation.
+/// Measures text in columns of a terminal. Terminals disagree about some emoji. This type follows Unicode's East Asian Width
+/// (UAX #11: wide and full-width characters take 2 columns) and emoji presentation.
 package enum DisplayWidth {
-  /// Columns of `text`, which must be free of control characters.
+  /// Returns the width of `text` in columns. `text` must not contain control characters.
   package static func of(_ text: String) -> Int {
     if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
     return text.reduce(0) { $0 + of($1) }
   }
 
-  /// `text` cut to at most `columns`, the last of them `…` where something is missing.
+  /// Returns `text` cut to at most `columns`. If text is missing, the last column is `…`.
   package static func truncated(_ text: String, to columns: Int) -> String {
     if of(text) <= columns { return text }
     return columns > 0 ? prefix(of: text, within: columns - 1) + "…" : ""
   }
 
-  /// `text` in at most `columns`, with `…` for its middle where it is longer.
+  /// Returns `text` in at most `columns`, with `…` instead of its middle if it is longer.
   package static func shortened(_ text: String, to columns: Int) -> String {
     if of(text) <= columns { return text }
     let head = prefix(of: text, within: (columns - 1) / 2)
@@ -25,7 +25,8 @@ package enum DisplayWidth {
     return columns > 0 ? head + "…" + String(tail.reversed()) : ""
   }
 
-  /// What of `text` fits into `columns`, up to a space where one stands in its latter half, and the rest.
+  /// Splits `text` into a first part of at most `columns` and the rest. Splits at a space if the latter half of the first part
+  /// contains one.
   package static func broken(_ text: String, at columns: Int) -> (first: String, rest: String) {
     if of(text) <= columns { return (text, "") }
     let head = prefix(of: text, within: columns)
@@ -37,7 +38,7 @@ package enum DisplayWidth {
     return (String(head[..<space]), String(text[space...].dropFirst()))
   }
 
-  /// Rows of a terminal that a line takes which is wrapped at `columns`; 1 for an empty one.
+  /// Returns the number of terminal rows of a line that is wrapped at `columns`: 1 for an empty line.
   static func rows(of line: String, columns: Int) -> Int {
     var rows = 1
     var used = 0
@@ -60,7 +61,8 @@ package enum DisplayWidth {
     }
   }
 
-  /// The words of `text` on lines of at most `columns`; a longer word stands alone. nil: on one line.
+  /// Returns the words of `text` on lines of at most `columns`. A longer word gets its own line. Nil puts everything on one
+  /// line.
   package static func wrapped(_ text: String, to columns: Int?) -> [String] {
     guard let columns, of(text) > columns else { return [text] }
     var lines: [String] = []
@@ -89,7 +91,7 @@ package enum DisplayWidth {
     return wide.contains { $0.contains(scalar.value) } ? 2 : 1
   }
 
-  /// Wide and full-width scalars, without those that are emoji by default.
+  /// Wide and full-width scalars, without the scalars that are emoji by default.
   private static let wide: [ClosedRange<UInt32>] = [
     0x1100...0x115f, 0x2329...0x232a, 0x2e80...0x303e, 0x3041...0xa4cf, 0xa960...0xa97f,
     0xac00...0xd7a3, 0xf900...0xfaff, 0xfe10...0xfe19, 0xfe30...0xfe6f, 0xff01...0xff60,

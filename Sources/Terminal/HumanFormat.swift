@@ -1,15 +1,16 @@
 import HaulSystem
 
-/// Amounts as people read them. Programs get plain numbers of bytes and seconds instead.
+/// Formats amounts for people. Programs get plain numbers of bytes and seconds instead.
 package enum HumanFormat {
   private static let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
 
-  /// `512 B`, `1.5 GiB`, `120 MiB`: powers of 1024, a decimal below 100, rounded to nearest.
+  /// Returns an amount of bytes: `512 B`, `1.5 GiB`, `120 MiB`. Units are powers of 1024. Amounts below 100 have one decimal,
+  /// rounded to the nearest.
   package static func bytes(_ bytes: Int64) -> String {
     if bytes.magnitude < 1024 { return "\(bytes) B" }
     var value = Double(bytes) / 1024
     var unit = 0
-    // From 1023.5 on rounding would show 1024.
+    // From 1023.5 on, rounding would show 1024.
     while abs(value) >= 1023.5 && unit < units.count - 1 {
       value /= 1024
       unit += 1
@@ -17,7 +18,7 @@ package enum HumanFormat {
     return "\(short(value)) \(units[unit])"
   }
 
-  /// How much of `total` is there, in one unit: `0.3/4.0 GiB`; as `bytes` where that is unknown, or nothing.
+  /// Returns the bytes received of `total`, in one unit: `0.3/4.0 GiB`. If `total` is nil or 0, it returns only the bytes.
   package static func bytes(_ bytes: Int64, of total: Int64?) -> String {
     guard let total, total > 0 else { return Self.bytes(bytes) }
     let largest = Self.bytes(max(bytes, total))
@@ -28,18 +29,18 @@ package enum HumanFormat {
     return "\(short(Double(bytes) / size))/\(short(Double(total) / size)) \(units[unit])"
   }
 
-  /// Bytes a second, `12.3 MiB/s`.
+  /// Returns a rate in bytes per second: `12.3 MiB/s`.
   package static func rate(_ rate: Int64) -> String { bytes(rate) + "/s" }
 
-  /// A time to wait, `3m04s`: rounded up to whole seconds; nil when it is no use to anybody, from 100 days on.
+  /// Returns a remaining time, rounded up to whole seconds: `3m04s`. Returns nil from 100 days on, where it is of no use.
   package static func timeLeft(_ time: Duration) -> String? {
     let (seconds, rest) = time.components
     if seconds >= 100 * 86_400 { return nil }
     return duration(.seconds(seconds + (rest > 0 ? 1 : 0)))
   }
 
-  /// `850ms`, `12s`, `3m04s`, `2h05m`, `5d03h`: the two largest units, rounded down; `0s` for less
-  /// than nothing.
+  /// Returns a duration in its two largest units, rounded down: `850ms`, `12s`, `3m04s`, `2h05m`, `5d03h`. A negative duration
+  /// gives `0s`.
   package static func duration(_ duration: Duration) -> String {
     let seconds = max(duration.components.seconds, 0)
     switch seconds {
@@ -52,7 +53,7 @@ package enum HumanFormat {
     }
   }
 
-  /// How long ago, in one unit, rounded down: `12s`, `3m`, `2h`, `5d`.
+  /// Returns an age in one unit, rounded down: `12s`, `3m`, `2h`, `5d`.
   package static func age(_ age: Duration) -> String {
     let seconds = max(age.components.seconds, 0)
     switch seconds {
@@ -63,7 +64,7 @@ package enum HumanFormat {
     }
   }
 
-  /// `2026-11-21 15:30:12` of an RFC 3339 time in UTC; a text that is none (`infinity`) stays as it is.
+  /// Returns an RFC 3339 time in UTC as `2026-11-21 15:30:12`. Text that is not a time (`infinity`) is returned unchanged.
   package static func time(_ text: String) -> String {
     guard text.hasSuffix("+00:00") || text.hasSuffix("Z"), text.utf8.count > 19 else { return text }
     return String(text.prefix(19)).replacing("T", with: " ")

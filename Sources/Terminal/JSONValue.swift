@@ -1,37 +1,37 @@
 import HaulSystem
 
-/// A JSON value to print; an object keeps the order of its members.
+/// A JSON value to print. An object keeps the order of its members.
 package enum JSONValue: Sendable, Equatable {
   case null
   case bool(Bool)
   case int(Int64)
-  /// Not finite is printed as null, since JSON has no such numbers.
+  /// A number. Infinity and NaN are printed as null, because JSON has no such numbers.
   case double(Double)
   case string(String)
   case array([JSONValue])
   case object([Member])
 
-  /// A name and its value.
+  /// A name and its value in an object.
   package struct Member: Sendable, Equatable {
     package var name: String
     package var value: JSONValue
 
-    /// A member of an object.
+    /// Creates a member of an object.
     package init(_ name: String, _ value: JSONValue) {
       self.name = name
       self.value = value
     }
   }
 
-  /// A number of any integer type; one outside `Int64` is clamped to it. nil is null.
+  /// Returns a number from any integer type. A value outside `Int64` is clamped to its range. Nil gives null.
   package static func number(_ value: (some BinaryInteger)?) -> JSONValue {
     value.map { .int(Int64(clamping: $0)) } ?? .null
   }
 
-  /// Text, or null for nil.
+  /// Returns a text, or null for nil.
   package static func text(_ value: String?) -> JSONValue { value.map(JSONValue.string) ?? .null }
 
-  /// Whether it stands before `other` in a sorted list: null and truth values first, then numbers, then text.
+  /// Returns whether this value comes before `other` in a sorted list: first null and Boolean values, then numbers, then text.
   package func precedes(_ other: JSONValue) -> Bool {
     switch (self, other) {
     case (.int(let one), .int(let two)): one < two
@@ -51,7 +51,7 @@ package enum JSONValue: Sendable, Equatable {
     }
   }
 
-  /// On one line, without a line end; safe for a terminal, since control characters are escaped.
+  /// The value on one line, without a line end. It is safe for a terminal, because control characters are escaped.
   package var line: String {
     var bytes: [UInt8] = []
     append(to: &bytes)

@@ -1,24 +1,24 @@
-/// A key of a terminal, as a program that reads it raw gets it.
+/// A key press, as a program receives it from a terminal in raw mode.
 package enum Key: Sendable, Equatable {
-  /// What can be printed, a blank included.
+  /// A printable character or a blank.
   case character(Character)
-  /// With Ctrl, in lower case.
+  /// A key with Ctrl, in lower case.
   case control(Character)
   case enter, escape, tab, backTab, backspace, delete
   case up, down, left, right, pageUp, pageDown, home, end
 }
 
-/// Turns the bytes that a terminal sends into keys. Pure.
+/// Decodes the bytes that a terminal sends into keys, and reads nothing itself.
 ///
-/// Sequences are those of ECMA-48 (CSI) and of a keypad in application mode (SS3), as xterm, tmux, screen and the Linux console send
-/// them; those of other keys are swallowed, and so is a key with Alt. A sequence may come in several pieces.
+/// It knows the sequences of ECMA-48 (CSI) and of a keypad in application mode (SS3) that xterm, tmux, screen and the Linux
+/// console send. It ignores sequences of other keys, and keys with Alt. A sequence may arrive in several pieces.
 package struct KeyDecoder: Sendable {
-  /// The beginning of what is not complete yet.
+  /// The beginning of a sequence that is not complete yet.
   private var pending: [UInt8] = []
 
   package init() {}
 
-  /// The keys that are complete with these bytes.
+  /// Returns the keys that these bytes complete.
   package mutating func keys(_ bytes: [UInt8]) -> [Key] {
     pending += bytes
     var keys: [Key] = []
@@ -29,13 +29,15 @@ package struct KeyDecoder: Sendable {
     return keys
   }
 
-  /// Nothing more has come for a moment: an escape that stands alone is the key, anything else incomplete is dropped.
+  /// Ends an incomplete sequence after a pause. A single escape becomes the Escape key. Any other incomplete sequence is
+  /// dropped.
   package mutating func flush() -> [Key] {
     defer { pending = [] }
     return pending == [0x1b] ? [.escape] : []
   }
 
-  /// The length of the first key and the key, nil for what is none; nil while it is not complete.
+  /// Returns the length of the first sequence and its key, or a nil key for a sequence to ignore. Returns nil if the sequence
+  /// is incomplete.
   private static func next(_ bytes: ArraySlice<UInt8>) -> (length: Int, key: Key?)? {
     guard let first = bytes.first else { return nil }
     switch first {
@@ -50,7 +52,7 @@ package struct KeyDecoder: Sendable {
     }
   }
 
-  /// One scalar of UTF-8 (RFC 3629 §3); a byte that begins none is skipped.
+  /// Decodes one UTF-8 scalar (RFC 3629 §3). Skips a byte that cannot begin a scalar.
   private static func text(_ bytes: ArraySlice<UInt8>) -> (length: Int, key: Key?)? {
     let length = [0xc2...0xdf, 0xe0...0xef, 0xf0...0xf4].firstIndex {
       $0.contains(bytes[bytes.startIndex])
@@ -74,7 +76,7 @@ package struct KeyDecoder: Sendable {
       let length = end - bytes.startIndex + 1
       let parameters = String(decoding: body[..<end], as: UTF8.self)
       return (length, bytes[end] == UInt8(ascii: "~") ? numbered(parameters) : arrow(bytes[end]))
-    // Two in a row: the first stands alone.
+    // If two escapes follow each other, the first is the Escape key.
     case 0x1b: return (1, .escape)
     default: return (2, nil)
     }
@@ -93,7 +95,7 @@ package struct KeyDecoder: Sendable {
     }
   }
 
-  /// Keys of the form `CSI number ~`, whatever is held down with them.
+  /// Returns the key of the form `CSI number ~`, with or without modifier keys.
   private static func numbered(_ parameters: String) -> Key? {
     switch parameters.prefix(while: { $0 != ";" }) {
     case "1", "7": .home

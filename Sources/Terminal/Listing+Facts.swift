@@ -1,8 +1,7 @@
 import HaulSystem
 
 extension Listing {
-  /// One row for people, a line a column: its title and its text, uncut. Columns without a value are
-  /// left out.
+  /// Returns a row for people, one line per column: its title and its uncut text. Columns without a value are left out.
   package func facts(_ row: Row, on screen: Screen) -> String {
     let shown = columns(of: row)
     let width = titleWidth(shown)
@@ -13,7 +12,7 @@ extension Listing {
     }.joined()
   }
 
-  /// The same for a full screen of that width in columns: a text that is too long continues on the next line.
+  /// Returns the lines of a row for a full screen that is `columns` wide. Long text continues on the next line.
   package func factLines(_ row: Row, columns: Int) -> [StyledLine] {
     let shown = self.columns(of: row)
     let indent = titleWidth(shown) + 2

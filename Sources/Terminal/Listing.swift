@@ -1,28 +1,27 @@
 import HaulSystem
 
-/// A list of rows for people (a table) and for programs (one JSON object a line), from one table
-/// of columns.
+/// A list that prints rows as a table for people, or as one JSON object per line for programs. One table of columns describes
+/// both.
 package struct Listing<Row>: Sendable {
-  /// One column.
+  /// A column of the list.
   package struct Column: Sendable {
     package typealias Alignment = TableColumn.Alignment
 
     let title: String
-    /// The name of its JSON member.
+    /// The name of the column's JSON member.
     package let key: String
     let alignment: Alignment
     let isName: Bool
     let rank: Int
-    /// The value of its JSON member.
+    /// Returns the value of the column's JSON member.
     package let value: @Sendable (Row) -> JSONValue
     let text: @Sendable (Row) -> String
     let style: @Sendable (Row) -> Style?
 
-    /// A column headed `title` whose JSON member is `key`. Without `text` the table shows the
-    /// value itself: strings bare, null as `-`. Text may come from anywhere: what could steer a
-    /// terminal is escaped. Where there is too little room for a table, the column of the highest `rank` is left out first; one
-    /// of 0 never is. In the others a name, such as a path or a host, keeps what distinguishes it; all other text loses its
-    /// end.
+    /// Creates a column with the heading `title` and the JSON member `key`. Without `text` the table shows the value itself:
+    /// strings without quotation marks, null as `-`. Characters in the text that could steer a terminal are escaped. If there
+    /// is too little room for a table, the column with the highest `rank` is left out first. A column of rank 0 is never left
+    /// out. A name that is too long, such as a path or a host, keeps the part that distinguishes it. Other text loses its end.
     package init(
       _ title: String, key: String, _ alignment: Alignment = .left, isName: Bool = false,
       rank: Int = 0,
@@ -40,12 +39,12 @@ package struct Listing<Row>: Sendable {
       self.style = style
     }
 
-    /// This column in a table that fills a screen.
+    /// Returns this column for a table that fills a screen.
     package func column(width: ClosedRange<Int>, rank: Int) -> TableColumn {
       TableColumn(title, alignment, width: width, rank: rank, isName: isName)
     }
 
-    /// What stands there in it.
+    /// Returns the cell of this column in a row.
     package func cell(_ row: Row) -> TableCell { .text(text(row), style(row)) }
 
     private static func plain(_ value: JSONValue) -> String {
@@ -60,7 +59,7 @@ package struct Listing<Row>: Sendable {
   let columns: [Column]
   private let note: @Sendable (Row) -> String?
 
-  /// A list with these columns, from left to right; in a table, `note` stands indented below its row.
+  /// Creates a list with these columns, from left to right. In a table, `note` is indented below its row.
   package init(
     _ columns: [Column], note: @escaping @Sendable (Row) -> String? = { _ in nil }
   ) {
@@ -68,15 +67,16 @@ package struct Listing<Row>: Sendable {
     self.note = note
   }
 
-  /// The row as one JSON object and a line end. Nothing is cut.
+  /// Returns the row as one JSON object and a line end. Nothing is cut.
   package func json(_ row: Row) -> String { JSONValue.object(members(row)).line + "\n" }
 
-  /// The members of the row's JSON object, in the order of the columns.
+  /// Returns the members of the row's JSON object, in the order of the columns.
   package func members(_ row: Row) -> [JSONValue.Member] {
     columns.map { .init($0.key, $0.value(row)) }
   }
 
-  /// A heading and a line a row. On a terminal a line fits where it can, and no figure is cut for that.
+  /// Returns a table: a heading, and a line for each row. On a terminal, text is cut so that lines fit if possible. Figures are
+  /// never cut.
   package func table(_ rows: [Row], on screen: Screen) -> String {
     let cells = rows.map { row in columns.map { SafeText.visible($0.text(row)) } }
     let widths = fitted(cells, to: screen.width)
@@ -96,7 +96,7 @@ package struct Listing<Row>: Sendable {
     return table
   }
 
-  /// How wide each column is; nil for one that is left out.
+  /// Returns the width of each column, or nil for a column that is left out.
   private func fitted(_ cells: [[String]], to width: Int?) -> [Int?] {
     let widest = columns.indices.map { index in
       cells.reduce(0) { max($0, DisplayWidth.of($1[index])) }
@@ -111,7 +111,7 @@ package struct Listing<Row>: Sendable {
     }
     let shown = TableLayout.shown(columns.map(\.rank), least: least, in: width)
     var excess = TableLayout.width(of: shown.map { widths[$0] }) - width
-    // The widest first.
+    // Narrow the widest column first.
     while excess > 0,
       let index = columns.indices.filter({ shown.contains($0) && widths[$0] > least[$0] })
         .max(by: { widths[$0] < widths[$1] })
@@ -122,7 +122,7 @@ package struct Listing<Row>: Sendable {
     return widths.indices.map { shown.contains($0) ? widths[$0] : nil }
   }
 
-  /// No text is cut to less, and no title above figures.
+  /// The least width in columns of a text, and of a title above figures.
   private static var narrowest: (text: Int, title: Int) { (8, 6) }
 
   private func line(

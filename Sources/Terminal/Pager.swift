@@ -1,26 +1,27 @@
 internal import Glibc
 internal import HaulSystem
 
-/// The program by which a user reads long lists.
+/// The program in which a user reads long lists.
 package struct Pager: Sendable {
   private static let usual = "less -FRX"
-  /// The exit code of sh(1) for a command that is not there.
+  /// The exit code of sh(1) for a command that does not exist.
   private static let notFound: Int32 = 127
 
   private let command: String
   private let environment: [String: String]
 
-  /// HAUL_PAGER, or else PAGER, or else less; nil where that is empty or `cat`. `environment` is the process's.
+  /// Uses HAUL_PAGER, or else PAGER, or else less. Returns nil if that is empty or `cat`. `environment` is the environment of
+  /// the process.
   package init?(environment: [String: String]) {
     let command = environment["HAUL_PAGER"] ?? environment["PAGER"] ?? Self.usual
     if command.allSatisfy(\.isWhitespace) || command == "cat" { return nil }
     self.command = command
-    // Colours, and no page for what fits.
+    // For less: show colours, and do not page text that fits on the screen.
     self.environment = environment.merging(["LESS": "FRX"]) { own, _ in own }
   }
 
-  /// Shows `text`, which must be safe for a terminal, and returns when the user has left the pager. Blocks its thread meanwhile.
-  /// False where there is no such program, and nothing was shown.
+  /// Shows `text`, which must be safe for a terminal, and returns when the user has left the pager. Blocks its thread
+  /// meanwhile. Returns false, and shows nothing, if the program does not exist.
   package func show(_ text: String) -> Bool {
     var ends: [Int32] = [-1, -1]
     guard unsafe pipe(&ends) == 0 else { return false }
@@ -31,7 +32,7 @@ package struct Pager: Sendable {
       return false
     }
     return StopSignals.lendingTerminal {
-      // A user who has seen enough closes the pipe.
+      // A user who quits the pager early closes the pipe.
       let before = signal(SIGPIPE, SIG_IGN)
       defer { _ = signal(SIGPIPE, before) }
       Self.write(Array(text.utf8), to: ends[1])
@@ -52,7 +53,7 @@ package struct Pager: Sendable {
     }
   }
 
-  /// Starts the pager on this process's terminal. No signal is blocked there as it is here; nil where it cannot be started.
+  /// Starts the pager on this process's terminal, with all signals unblocked. Returns nil if it cannot be started.
   private func start(reading input: Int32, beside output: Int32) -> pid_t? {
     var actions = unsafe posix_spawn_file_actions_t()
     var attributes = posix_spawnattr_t()
@@ -66,7 +67,7 @@ package struct Pager: Sendable {
     unsafe sigemptyset(&none)
     unsafe posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
     unsafe posix_spawn_file_actions_addclose(&actions, input)
-    // Else the pager would wait for its own end of the pipe.
+    // Otherwise the pager would wait for the end of its own input.
     unsafe posix_spawn_file_actions_addclose(&actions, output)
     unsafe posix_spawnattr_setsigmask(&attributes, &none)
     unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))

@@ -1,17 +1,18 @@
-/// Cuts paths that are in view together so that, as far as there is room, none looks like another.
+/// Cuts paths that are visible together, so that no two look the same if there is room.
 ///
-/// A cut path keeps its name, and before it as many directories as fit. A name that is too long keeps both ends. Where names
-/// look alike, the words that tell the paths apart are kept first, and then the text around them.
+/// A cut path keeps its name, and as many directories before the name as fit. A name that is too long keeps both ends. If names
+/// look alike, the cutter first keeps the words that distinguish the paths, then the text around them.
 struct PathCutter: Sendable {
   private let ellipsis: String
-  /// For paths whose names look alike: the words that tell each path from the others, the most telling first.
+  /// The words that distinguish each path from the others, the most distinctive first. Contains only paths whose names look
+  /// alike.
   private let telling: [String: [Range<Int>]]
 
-  /// Maximum number of paths that are kept distinct. A screen never shows more of them.
+  /// The largest number of paths that are kept distinct. A screen never shows more.
   private static let most = 1000
 
-  /// For `paths`, which are free of control characters, in about `width` columns. Any others are cut as if alone, and so are
-  /// all where they are too many to be in view.
+  /// Prepares for cutting `paths` to about `width` columns. The paths must not contain control characters. Other paths are cut
+  /// independently, and so are all paths if there are more than a screen shows.
   init(_ paths: some Sequence<String>, in width: Int, ellipsis: String = "…") {
     self.ellipsis = ellipsis
     let paths = Set(paths)
@@ -21,14 +22,14 @@ struct PathCutter: Sendable {
     }
     let alike = Dictionary(grouping: paths) { Self.cutName($0, to: width, ellipsis) }
       .values.filter { $0.count > 1 }.joined()
-    // What tells them apart leaves their names an end alone.
+    // The words that distinguish the paths leave only the end of each name.
     let groups = Dictionary(grouping: alike) { Self.name(of: $0).suffix(PathCut.end(of: width)) }
     telling = groups.values.map(Self.telling).reduce(into: [:]) {
       $0.merge($1) { first, _ in first }
     }
   }
 
-  /// `path`, shortened to at most `columns`.
+  /// Returns `path`, shortened to at most `columns`.
   func cut(_ path: String, to columns: Int) -> String {
     if DisplayWidth.of(path) <= columns { return path }
     if DisplayWidth.of(ellipsis) > columns { return "" }
@@ -46,7 +47,7 @@ struct PathCutter: Sendable {
     path.lastIndex(of: "/").map { path[path.index(after: $0)...] } ?? path[...]
   }
 
-  /// Only the name of `path`, both ends of it where it does not fit.
+  /// Returns only the name of `path`, or both ends of a name that does not fit.
   private static func cutName(_ path: String, to columns: Int, _ ellipsis: String) -> String {
     let name = String(name(of: path))
     if DisplayWidth.of(name) <= columns { return name }
@@ -55,23 +56,24 @@ struct PathCutter: Sendable {
     return cut.text
   }
 
-  /// The words that tell `paths` apart: those at the fewest places at which no two have the same.
+  /// Returns the words that distinguish `paths`. They come from the smallest set of places where no two paths have the same
+  /// words.
   private static func telling(_ paths: [String]) -> [String: [Range<Int>]] {
     let words = paths.map { PathWords($0) }
     let places = Set(words.flatMap(\.ranges.keys)).sorted().map { place in
       (place: place, words: Self.numbered(words.map { $0[place] }).numbers)
     }
     var chosen: [PathWords.Place] = []
-    // Of which paths the words at the chosen places are the same.
+    // Paths with the same words at the chosen places are in the same class.
     var (classes, count) = (Array(repeating: 0, count: paths.count), 1)
     while count < paths.count {
       var best = (place: places.first?.place, classes: classes, count: count)
       for (place, words) in places {
-        // The classes that are left where all of one have the same word.
+        // The classes after dividing each class by the word at this place.
         let split = Self.numbered(zip(classes, words).map { Pair(number: $0, word: $1) })
         if split.count > best.count { best = (place, split.numbers, split.count) }
       }
-      // Where none helps they differ in what stands between words.
+      // If no place helps, the paths differ only in the characters between words.
       guard best.count > count, let place = best.place else { break }
       chosen.append(place)
       (classes, count) = (best.classes, best.count)
@@ -80,7 +82,7 @@ struct PathCutter: Sendable {
     return Dictionary(uniqueKeysWithValues: zip(paths, ranges))
   }
 
-  /// Equal values as the same number, from 0 on, and how many numbers there are.
+  /// Replaces equal values by equal numbers, from 0 on. Returns the numbers and how many different ones there are.
   private static func numbered<Value: Hashable>(
     _ values: [Value]
   ) -> (numbers: [Int], count: Int) {
@@ -99,13 +101,13 @@ struct PathCutter: Sendable {
   }
 }
 
-/// The words of a path: letters and digits that stand together, with the slash where one follows.
+/// The words of a path: adjacent letters and digits, with the slash if one follows.
 private struct PathWords {
-  /// Where a word stands: paths of one kind have theirs at the same places, also where their depths differ.
+  /// The position of a word. Paths of one kind have their words at the same places, even if they differ in depth.
   struct Place: Hashable, Comparable {
-    /// 0 for the name, 1 for the directory before it; the first of all, which may be a host, comes last.
+    /// 0 for the name, 1 for the directory before it. The first component, which may be a host, comes last.
     let component: Int
-    /// From the end of the component on.
+    /// The index of the word, counted from the end of the component.
     let word: Int
 
     static func < (one: Place, other: Place) -> Bool {
@@ -140,14 +142,14 @@ extension Character {
   fileprivate var isInWord: Bool { isLetter || isNumber }
 }
 
-/// One path while it is decided what of it is left. It is never wider than its columns.
+/// A path during cutting. The kept text is never wider than `columns`.
 private struct PathCut {
   private let characters: [Character]
   private let widths: [Int]
   private let columns: Int
   private let ellipsis: String
   private let mark: Int
-  /// Where the name begins.
+  /// The index at which the name begins.
   private let name: Int
   private var kept: [Bool]
 
@@ -161,10 +163,10 @@ private struct PathCut {
     kept = Array(repeating: false, count: characters.count)
   }
 
-  /// How many characters of a name's end are left before all else.
+  /// Returns the number of characters that are kept first, from the end of a name.
   static func end(of columns: Int) -> Int { columns / 4 }
 
-  /// Columns of what is left, marks included.
+  /// The width of the kept text in columns, including marks.
   var width: Int {
     var (used, gap) = (0, 0)
     for index in kept.indices {
@@ -178,7 +180,7 @@ private struct PathCut {
     return used + min(gap, mark)
   }
 
-  /// What is left, with a mark where something is missing that takes more room.
+  /// The kept text. A mark replaces missing text that is wider than the mark.
   var text: String {
     var (text, gap) = ("", "")
     for index in kept.indices {
@@ -192,7 +194,8 @@ private struct PathCut {
     return text + (DisplayWidth.of(gap) > mark ? ellipsis : gap)
   }
 
-  /// Leaves what tells the path from others by `words`: first a part of each and of the name's end, at last all else.
+  /// Keeps the parts that distinguish the path from others by `words`. First it keeps a part of each word and the end of the
+  /// name, then the rest as far as it fits.
   mutating func keep(_ words: [Range<Int>]) {
     let all = name..<characters.count
     keep(all.reversed().prefix(Self.end(of: columns)))
@@ -212,12 +215,12 @@ private struct PathCut {
     keepDirectories()
   }
 
-  /// Leaves as many of these characters as there is room for, in that order.
+  /// Keeps as many of these characters as fit, in this order.
   private mutating func keep(_ indices: some Sequence<Int>) {
     for index in indices where !keepAll(index..<index + 1) { return }
   }
 
-  /// Leaves these characters if there is room for all.
+  /// Keeps these characters if all of them fit.
   @discardableResult
   private mutating func keepAll(_ range: Range<Int>) -> Bool {
     let before = kept[range]
@@ -227,13 +230,13 @@ private struct PathCut {
     return false
   }
 
-  /// Leaves of a range what there is room for, `most` characters at most, half of them from its end and half from its begin.
+  /// Keeps as much of a range as fits, at most `most` characters, alternately from its end and its beginning.
   private mutating func keepEnds(of range: Range<Int>, most: Int = .max) {
     let indices = zip(range.reversed(), range).flatMap { [$0, $1] }
     keep(indices.prefix(min(max(most, 1), range.count)))
   }
 
-  /// Leaves what stands before `word` in its component, word by word, and the slash before that.
+  /// Keeps the text before `word` in its component, word by word, and then the slash before it.
   private mutating func keepBefore(_ word: Range<Int>) {
     var start = word.lowerBound
     while start > 0, characters[start] != "/" {
@@ -246,7 +249,7 @@ private struct PathCut {
     }
   }
 
-  /// Leaves what stands after `word` in its component, word by word, and the slash after that.
+  /// Keeps the text after `word` in its component, word by word, and then the slash after it.
   private mutating func keepAfter(_ word: Range<Int>) {
     var end = word.upperBound
     while end < characters.count, characters[end - 1] != "/" {
@@ -259,7 +262,7 @@ private struct PathCut {
     }
   }
 
-  /// Leaves whole directories, from the last on.
+  /// Keeps whole directories, beginning with the last.
   private mutating func keepDirectories() {
     guard name > 0, keepAll(name - 1..<name) else { return }
     var end = name - 1

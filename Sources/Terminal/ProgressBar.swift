@@ -1,16 +1,16 @@
 import HaulSystem
 
-/// A bar of some width: how much of something is there.
+/// A bar that shows a fraction.
 struct ProgressBar: Sendable {
   private let symbols: Symbols
 
-  /// Without `hasUnicode` it is drawn with ASCII alone.
+  /// Creates a bar. Without `hasUnicode` it is drawn only with ASCII characters.
   init(hasUnicode: Bool = true) { symbols = hasUnicode ? .unicode : .ascii }
 
-  /// What marks a cut of text drawn beside it.
+  /// The mark for cut text beside the bar.
   var ellipsis: String { symbols.ellipsis }
 
-  /// The filled part for `fraction`, 0...1, and the rest; together `width` columns.
+  /// Returns the filled part for `fraction` (0...1) and the rest. Together they are `width` columns wide.
   func parts(_ fraction: Double, _ width: Int) -> (full: String, rest: String) {
     let halves = Int(clamped: fraction * Double(2 * width))
     let full =
@@ -18,7 +18,7 @@ struct ProgressBar: Sendable {
     return (full, String(repeating: symbols.rest, count: width - (halves + 1) / 2))
   }
 
-  /// The bar as a piece of a full screen; empty for nil.
+  /// Returns the bar as a piece of a full screen. Empty if `fraction` is nil.
   func line(_ fraction: Double?, _ width: Int) -> StyledLine {
     var line = StyledLine()
     guard let fraction else { return line }
@@ -28,7 +28,7 @@ struct ProgressBar: Sendable {
     return line
   }
 
-  /// What bars and cuts are drawn with.
+  /// The characters for bars and for cut text.
   private struct Symbols {
     let full: String
     let half: String

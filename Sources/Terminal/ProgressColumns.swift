@@ -1,28 +1,28 @@
-/// Which columns progress has on a line of some width, and how wide they are: on a narrow terminal what
-/// matters least is left out. Every line of a frame has the same.
+/// The columns of a progress line and their widths. On a narrow terminal the least important columns are left out. All lines of
+/// a frame have the same columns.
 struct ProgressColumns: Equatable {
-  /// `100%`
+  /// The width of `100%`.
   static let percent = 4
-  /// `1023/1023 MiB`
+  /// The width of `1023/1023 MiB`.
   static let bytes = 13
-  /// `1023 KiB/s`
+  /// The width of `1023 KiB/s`.
   static let rate = 10
-  /// `59m59s`
+  /// The width of `59m59s`.
   static let timeLeft = 6
 
   private(set) var name = 0
-  /// 0 = no bar.
+  /// The width of the bar. 0 means no bar.
   private(set) var bar = 0
-  /// Blanks before each column but the percentage that follows a bar, which has one.
+  /// The number of blanks before each column. A percentage after a bar has only one.
   private(set) var gap = 2
   private(set) var hasBytes = true
   private(set) var hasRate = true
   private(set) var hasTimeLeft = true
 
-  /// For lines of at most `width` columns whose names want `widestName`, and for what must be said of all need `least`:
-  /// all other columns go before a part of that does.
+  /// Chooses the columns for lines of at most `width` columns. `widestName` is the width of the longest name. `least` is the
+  /// width of the necessary part of the totals: all other columns are left out before it is cut.
   ///
-  /// The column of names grows in steps, so that not every name that comes and goes moves the rest.
+  /// The column of names grows in steps, so that the other columns do not move each time a name comes or goes.
   init(width: Int, widestName: Int, least: Int) {
     let wanted = max((widestName + 7) / 8 * 8, 16)
     var room = width - fixed - 1
@@ -47,7 +47,8 @@ struct ProgressColumns: Equatable {
     name = max(min(wanted, room), 0)
   }
 
-  /// All but name and bar, the blanks before them included; what stands between name and bar is `gap`.
+  /// The width of all columns except name and bar, including the blanks before them. The blanks between name and bar are in
+  /// `gap`.
   private var fixed: Int {
     gap + Self.percent + (hasBytes ? gap + Self.bytes : 0) + (hasRate ? gap + Self.rate : 0)
       + (hasTimeLeft ? gap + Self.timeLeft : 0)

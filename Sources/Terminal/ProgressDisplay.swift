@@ -2,55 +2,55 @@ package import HaulSystem
 package import Log
 internal import Synchronization
 
-/// Progress on standard error: a region at the bottom of a terminal, or now and then a line for a log.
+/// Shows progress on standard error: a region at the bottom of a terminal, or an occasional line for a log.
 ///
-/// From any thread. Each call writes at once and whole, and so waits while the reader does not read; what
-/// cannot be written is lost, since there is nowhere left to say so. While a region is shown, no other
-/// code may write to the terminal: messages go through `say`.
+/// Any thread may call it. Each call writes everything at once, and waits while the reader does not read. Text that cannot be
+/// written is lost, because there is no place to report that. While a region is shown, no other code may write to the terminal:
+/// use `say` for messages.
 package final class ProgressDisplay: Sendable {
-  /// For whom it is.
+  /// The way in which progress is shown.
   package enum Mode: Sendable {
-    /// A region that is redrawn in place.
+    /// Show a region that is redrawn in place.
     case live
-    /// A line now and then.
+    /// Write an occasional line.
     case plain
-    /// Only errors.
+    /// Show only errors.
     case quiet
 
-    /// Live only where lines can be overwritten.
+    /// Returns `live` only if the screen can overwrite lines.
     package init(for screen: Screen, isQuiet: Bool) {
       self = isQuiet ? .quiet : screen.height == nil ? .plain : .live
     }
   }
 
-  /// What a message is.
+  /// The kind of a message.
   package enum Message: Sendable {
-    /// Good to know; not said in quiet mode.
+    /// Useful information. Quiet mode does not show it.
     case note
     case error
   }
 
-  /// Between two frames of a region.
+  /// The shortest time between two frames of a region.
   private static let frameInterval = Duration.milliseconds(100)
-  /// Columns of a name that is shortened, however long the rest of its line is.
+  /// The least width of a shortened name in columns, even if the rest of its line is long.
   private static let leastName = 20
-  /// Between two plain lines.
+  /// The shortest time between two plain lines.
   private static let lineInterval = Duration.seconds(5)
 
   private struct State {
     var region = ProgressRegion()
     var height = SmoothedHeight()
     var frame: ProgressFrame?
-    /// Shown instead of a frame.
+    /// A sentence to show instead of a frame.
     var sentence: String?
-    /// When a frame was drawn last; in plain mode at first when the display was made.
+    /// The time when a frame was last drawn. In plain mode it begins as the time when the display was created.
     var shownAt: ContinuousClock.Instant?
-    /// What plain mode has said last about how far it is; nil until then.
+    /// The last progress line that plain mode wrote, or nil before the first.
     var reported: String?
-    /// Whether `frame` has been said, or drawn.
+    /// Whether `frame` was written or drawn.
     var isShown = false
     var isFinished = false
-    /// The process is about to be stopped.
+    /// Whether the region is hidden, because the process is about to be suspended.
     var isHidden = false
   }
 
@@ -60,8 +60,8 @@ package final class ProgressDisplay: Sendable {
   private let environment: [String: String]
   private let state: Mutex<State>
 
-  /// `label` begins plain lines: the command as typed, `haul submit`. `environment` is the process's:
-  /// NO_COLOR, TERM and the locale count. Nothing is written yet.
+  /// Creates a display without writing anything. `label` begins plain lines: the command as typed, `haul submit`. `environment`
+  /// is the environment of the process: NO_COLOR, TERM and the locale matter.
   package init(
     _ stream: StandardStream = .error, mode: Mode, label: String, environment: [String: String]
   ) {
@@ -72,8 +72,8 @@ package final class ProgressDisplay: Sendable {
     state = Mutex(State(shownAt: mode == .plain ? .now : nil))
   }
 
-  /// Shows `frame`, unless one was shown too short a time ago: 100 ms for a region, 5 s for lines. The
-  /// terminal's size is looked up each time, so a region wants at least two calls a second.
+  /// Shows `frame`, unless the last frame is too recent: 100 ms for a region, 5 s for lines. The terminal's size is looked up
+  /// each time, so call this at least twice a second for a region.
   package func show(_ frame: ProgressFrame) {
     show {
       $0.frame = frame
@@ -81,7 +81,7 @@ package final class ProgressDisplay: Sendable {
     }
   }
 
-  /// Shows a sentence of its own words as often as a frame.
+  /// Shows a sentence instead of a frame, at the same intervals as a frame.
   package func show(_ sentence: String) { show { $0.sentence = sentence } }
 
   private func show(_ change: (inout State) -> Void) {
@@ -99,7 +99,7 @@ package final class ProgressDisplay: Sendable {
     }
   }
 
-  /// Writes `line`, which is made safe for a terminal and wrapped at its words there, above the region, where it stays.
+  /// Writes `line` above the region, where it stays. The line is made safe for a terminal, and wrapped at its words.
   package func say(_ line: String, as message: Message = .note) {
     if mode == .quiet && message == .note { return }
     let line = SafeText.visible(line)
@@ -113,7 +113,7 @@ package final class ProgressDisplay: Sendable {
     }
   }
 
-  /// Says `line` of `name`, a URL or a path, as ``say(_:as:)`` does. Where that is too long for one line of the terminal, the middle
+  /// Writes `line` with `name` (a URL or a path) as ``say(_:as:)`` does. If the line is too long for the terminal, the middle
   /// of the name is left out.
   package func say(
     _ name: String, as message: Message = .note, in line: (_ name: String) -> String
@@ -125,7 +125,7 @@ package final class ProgressDisplay: Sendable {
       line(DisplayWidth.shortened(name, to: max(width - rest, Self.leastName))), as: message)
   }
 
-  /// Removes what is shown; the next that is shown is shown at once.
+  /// Removes the region. The next frame is shown at once.
   package func clear() {
     state.withLock { state in
       if mode == .live && !state.isFinished && mayDraw(state) { erase(&state) }
@@ -133,8 +133,8 @@ package final class ProgressDisplay: Sendable {
     }
   }
 
-  /// Removes the region until ``unhide()``, for a process that is about to be stopped: others write below what is shown
-  /// then.
+  /// Removes the region until ``unhide()``. Call it before the process is suspended, because other programs then write below
+  /// it.
   package func hide() {
     state.withLock { state in
       if mode == .live && !state.isFinished && mayDraw(state) { erase(&state) }
@@ -142,17 +142,18 @@ package final class ProgressDisplay: Sendable {
     }
   }
 
-  /// Takes back ``hide()``.
+  /// Shows the region again after ``hide()``.
   package func unhide() { state.withLock { $0.isHidden = false } }
 
-  /// Takes the lines of a log, all of them, as `say` does.
+  /// A log output that writes all lines as `say` does.
   package var log: LogOutput {
     LogOutput { [self] line in
       say(String(decoding: line.dropLast(), as: UTF8.self), as: .error)
     }
   }
 
-  /// Removes the region for good; later `say` just writes. If lines have shown the progress, a last line shows the end.
+  /// Removes the region permanently. Later calls of `say` just write. If plain lines were written, a last line shows the final
+  /// state.
   package func finish() {
     state.withLock { state in
       if state.isFinished { return }
@@ -162,8 +163,8 @@ package final class ProgressDisplay: Sendable {
     }
   }
 
-  /// A job in the background of a shell would write over what its user types. Nothing is shown when it gets there: it was
-  /// stopped before, or has never been in the foreground.
+  /// Returns whether the region may be drawn. A background job would write over the text that the shell's user types. A process
+  /// in the background has no region to remove: it was suspended before, or was never in the foreground.
   private func mayDraw(_ state: State) -> Bool { !state.isHidden && Screen.isInForeground(stream) }
 
   private func erase(_ state: inout State) {
@@ -190,7 +191,7 @@ package final class ProgressDisplay: Sendable {
 
   private func report(_ state: inout State) {
     guard let sentence = state.sentence ?? state.frame?.sentence else { return }
-    // Nothing that has not changed is worth another line.
+    // An unchanged sentence is not worth another line.
     if sentence != state.reported { write("\(label): \(sentence)\n") }
     state.reported = sentence
     state.shownAt = .now
@@ -203,8 +204,8 @@ package final class ProgressDisplay: Sendable {
 }
 
 extension ProgressFrame {
-  /// `3 of 12 files, 1 failed, 4 running, 1.2/4.0 GiB, 12.3 MiB/s, 3m04s left`: without what does not
-  /// apply.
+  /// The frame as a sentence, without the parts that do not apply: `3 of 12 files, 1 failed, 4 running, 1.2/4.0 GiB, 12.3
+  /// MiB/s, 3m04s left`.
   var sentence: String {
     var parts = [counts]
     if !transfers.isEmpty { parts.append("\(transfers.count) running") }

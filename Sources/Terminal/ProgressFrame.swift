@@ -1,14 +1,14 @@
 import HaulSystem
 
-/// One running download as shown.
+/// The progress of one running download.
 package struct TransferProgress: Sendable, Equatable {
-  /// What the user knows it by: a path or a file's name; may hold anything.
+  /// The name by which the user knows the download: a path or a file's name. It may contain any characters.
   package var name: String
-  /// Bytes of the file so far.
+  /// The bytes of the file received so far.
   package var bytes: Int64
-  /// The file's complete length in bytes, where known.
+  /// The complete length of the file in bytes, or nil if it is unknown.
   package var total: Int64?
-  /// Bytes a second, lately.
+  /// The recent rate in bytes per second.
   package var rate: Int64
 
   package init(name: String, bytes: Int64, total: Int64?, rate: Int64) {
@@ -18,39 +18,39 @@ package struct TransferProgress: Sendable, Equatable {
     self.rate = rate
   }
 
-  /// How much of it is there, 0...1; nil while its length is unknown.
+  /// The fraction of the file received, 0...1, or nil while its length is unknown.
   package var fraction: Double? { total.map { Fraction.of(bytes, $0) } }
 
-  /// At the rate of late; nil while that is 0 or the length is unknown.
+  /// The remaining time at the recent rate, or nil while the rate is 0 or the length is unknown.
   package var timeLeft: Duration? {
     guard let total, rate > 0 else { return nil }
     return .clamped(seconds: Double(max(total - bytes, 0)) / Double(rate))
   }
 }
 
-/// Everything that progress shows at one moment.
+/// The progress of all files at one moment.
 package struct ProgressFrame: Sendable, Equatable {
-  /// Downloads that run now, in the order of their lines.
+  /// The running downloads, in the order of their lines.
   package var transfers: [TransferProgress]
-  /// Files that are there.
+  /// The number of files that are finished.
   package var done: Int
-  /// Files that failed.
+  /// The number of files that failed.
   package var failed: Int
-  /// Files that were cancelled.
+  /// The number of files that were cancelled.
   package var cancelled: Int
-  /// Files in all; nil while that is unknown.
+  /// The number of all files, or nil while it is unknown.
   package var all: Int?
-  /// What there is of files that wait, in whole files.
+  /// The received fractions of waiting files, added up: 1 is one whole file.
   package var parts: Double
-  /// Bytes of all files so far.
+  /// The bytes of all files received so far.
   package var bytes: Int64
-  /// Bytes of all files in the end; nil unless every length is known.
+  /// The complete length of all files in bytes, or nil unless every length is known.
   package var total: Int64?
-  /// Whether the bar counts files also where that is known.
+  /// Whether the bar counts files even if the total of bytes is known.
   package var countsFiles: Bool
-  /// Bytes a second over all.
+  /// The rate of all downloads together, in bytes per second.
   package var rate: Int64
-  /// Time until all is done; nil while unknown.
+  /// The time until all files are done, or nil while it is unknown.
   package var timeLeft: Duration?
 
   package init(
@@ -71,10 +71,11 @@ package struct ProgressFrame: Sendable, Equatable {
     self.timeLeft = timeLeft
   }
 
-  /// Whether every file is there or will not come.
+  /// Whether every file is done, failed or cancelled.
   var isOver: Bool { all == done + failed + cancelled }
 
-  /// How much is there, 0...1: of the bytes, or else of the files, those that run or wait by their parts.
+  /// The fraction completed, 0...1, measured in bytes, or else in files. Running and waiting files count by their received
+  /// fractions.
   var fraction: Double? {
     if let total, !countsFiles { return Fraction.of(bytes, total) }
     guard let all, !isOver else { return all.map { _ in 1 } }
@@ -85,10 +86,10 @@ package struct ProgressFrame: Sendable, Equatable {
 }
 
 private enum Fraction {
-  /// What is not yet all shows as less than 100%.
+  /// The largest fraction of anything incomplete, so that it shows as less than 100%.
   static let nearly = 0.999
 
-  /// 1 only when nothing is missing.
+  /// Returns `part` divided by `whole`. The result is 1 only if nothing is missing.
   static func of(_ part: Int64, _ whole: Int64) -> Double {
     part >= whole ? 1 : min(max(Double(part) / Double(whole), 0), nearly)
   }

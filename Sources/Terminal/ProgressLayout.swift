@@ -1,29 +1,29 @@
 import HaulSystem
 
-/// Turns a frame into lines: one a running download, and one of totals.
+/// Turns a frame into lines: one line for each running download, and one line of totals.
 ///
 ///     debian-12.iso     ━━━━━━━━╸───────  53%   0.3/0.6 GiB  12.3 MiB/s   24s
 ///     3 of 12 files     ━━╸─────────────  14%   0.6/4.3 GiB  21.0 MiB/s  3m04s
 package struct ProgressLayout: Sendable {
-  /// On fewer there is room for counts of files alone.
+  /// The least width for more than file counts.
   private static let fewestColumns = 12
 
   private let style: Screen
   private let bar: ProgressBar
 
-  /// Without `hasUnicode` bars are drawn with ASCII alone.
+  /// Creates a layout. Without `hasUnicode` bars are drawn only with ASCII characters.
   package init(hasColors: Bool = false, hasUnicode: Bool = true) {
     style = Screen(width: nil, hasColors: hasColors)
     bar = ProgressBar(hasUnicode: hasUnicode)
   }
 
-  /// Lines without trailing blanks, narrower than `columns` and fewer than `rows`, so that the cursor has a
-  /// row of its own below them. Where not all downloads fit, those of the largest files are shown; where
-  /// there are fewer than `height`, blank lines above them keep the total where it was, as far as there is room.
+  /// Returns lines without trailing blanks, narrower than `columns`, and fewer than `rows`, so that the cursor has its own row
+  /// below them. If not all downloads fit, it shows the largest files. If there are fewer lines than `height`, blank lines
+  /// above them keep the totals in place, if there is room.
   package func lines(
     _ frame: ProgressFrame, columns: Int, rows: Int, height: Int = 0
   ) -> [String] {
-    // The total and the cursor take a row each.
+    // The totals and the cursor take one row each.
     let room = rows - 2
     guard room >= 0 else { return [] }
     if columns < Self.fewestColumns {
@@ -45,7 +45,7 @@ package struct ProgressLayout: Sendable {
     return Array(repeating: "", count: blank) + lines + [line(ofTotal: frame, widths)]
   }
 
-  /// The transfers with the most bytes, in the order they came. One place is kept for the count of the others.
+  /// Returns the transfers with the most bytes, in their original order. One line is reserved for the number of the others.
   private static func largest(
     _ transfers: [TransferProgress], fitting room: Int
   ) -> [TransferProgress] {
@@ -74,9 +74,9 @@ package struct ProgressLayout: Sendable {
     return line(row, widths, label: frame.counts(fitting:))
   }
 
-  /// What a line shows besides its label.
+  /// The content of a line besides its label.
   private struct Row {
-    /// 0...1; nil draws no bar and no percentage.
+    /// The fraction from 0 to 1. Nil draws no bar and no percentage.
     var fraction: Double?
     var bytes: String
     var rate: Int64
@@ -91,7 +91,7 @@ package struct ProgressLayout: Sendable {
     var measure = row.fraction.map { "\(Int(clamped: $0 * 100))%" } ?? ""
     var labelWidth = widths.name
     if !widths.hasBytes && row.fraction == nil {
-      // How much came is all that can be said: it takes what it needs from the name.
+      // Only the received bytes are known. They take as much room from the name as they need.
       measure = row.bytes
       labelWidth = max(
         labelWidth + ProgressColumns.percent - max(measure.utf8.count, ProgressColumns.percent), 0)
@@ -123,18 +123,18 @@ package struct ProgressLayout: Sendable {
 }
 
 extension TransferProgress {
-  /// By which the downloads are chosen that are shown.
+  /// The size by which downloads are chosen for display.
   fileprivate var size: Int64 { total ?? bytes }
 }
 
 extension ProgressFrame {
-  /// `3 of 12 files, 1 failed, 2 cancelled`.
+  /// The counts of files: `3 of 12 files, 1 failed, 2 cancelled`.
   var counts: String {
     let files = all.map { "\(done) of \($0) file\($0 == 1 ? "" : "s")" }
     return (files ?? "\(done) file\(done == 1 ? "" : "s")") + losses
   }
 
-  /// As much of `counts` as fits into `width`. The number of failures is dropped last.
+  /// Returns as much of `counts` as fits into `width`. The number of failures is dropped last.
   fileprivate func counts(fitting width: Int) -> String {
     let texts = [counts, "\(shortestCounts)\(losses)", leastCounts]
     let text = texts.first { DisplayWidth.of($0) <= width }
@@ -142,7 +142,7 @@ extension ProgressFrame {
       ?? DisplayWidth.truncated(failed > 0 ? "\(failed) failed" : shortestCounts, to: width)
   }
 
-  /// `3/12, 1 failed`: what must be said.
+  /// The shortest form of the counts, which must be shown: `3/12, 1 failed`.
   fileprivate var leastCounts: String {
     shortestCounts + (failed > 0 ? ", \(failed) failed" : "")
   }

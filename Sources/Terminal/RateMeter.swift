@@ -1,11 +1,11 @@
 import HaulSystem
 
-/// How fast an amount grows, over the last seconds, for callers that know only the amount: bytes, or files.
+/// Measures how fast an amount of bytes or files grew in the last seconds. Callers need to know only the amount.
 ///
-/// The mean over a window of time, so that one pause or burst shows but does not make the figure jump.
+/// The rate is the mean over a window of time, so that one pause or burst shows but does not make the figure jump.
 package struct RateMeter: Sendable {
   private static let window = Duration.seconds(10)
-  /// Samples that come sooner than this after another count only while they are the latest.
+  /// The shortest time between two samples that are kept. A sample that comes sooner counts only until the next one.
   private static let spacing = Duration.milliseconds(250)
 
   private struct Sample {
@@ -18,13 +18,13 @@ package struct RateMeter: Sendable {
 
   package init() {}
 
-  /// The amount is `amount` in all at `now`. Time never goes back; an amount that does counts as standing still.
+  /// Records that the whole amount is `amount` at `now`. Time never goes back. An amount that goes back counts as unchanged.
   package mutating func add(_ amount: Int64, at now: ContinuousClock.Instant) {
     let sample = Sample(amount: amount, at: now)
     latest = sample
     guard let last = samples.last, last.at.duration(to: now) < Self.spacing else {
       samples.append(sample)
-      // The newest that is older than the window stays: rates span all of it.
+      // The newest sample older than the window is kept, so that the rate covers the whole window.
       while samples.count > 1 && samples[1].at.duration(to: now) >= Self.window {
         samples.removeFirst()
       }
@@ -32,15 +32,15 @@ package struct RateMeter: Sendable {
     }
   }
 
-  /// Per second over the last 10 s, or since the first sample; 0 until a quarter of a second is known.
+  /// The rate per second over the last 10 s, or since the first sample. 0 until a quarter of a second is known.
   package var rate: Int64 { Int64(clamped: exactRate) }
 
-  /// Until `rest` more has come at that rate; nil when nothing comes.
+  /// Returns the time until `rest` more has come at the current rate, or nil if the rate is 0.
   package func timeLeft(for rest: Int64) -> Duration? {
     exactRate > 0 ? .clamped(seconds: Double(max(rest, 0)) / exactRate) : nil
   }
 
-  /// ``rate`` with its fraction.
+  /// The ``rate`` with its fraction.
   package var exactRate: Double {
     guard let first = samples.first, let latest else { return 0 }
     let time = first.at.duration(to: latest.at)

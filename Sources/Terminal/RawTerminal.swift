@@ -3,22 +3,22 @@ internal import HaulCLinux
 import HaulSystem
 internal import Synchronization
 
-/// The terminal of this process as a full screen: keys come as they are typed, and its other page is drawn on.
+/// The terminal of this process as a full screen. Keys arrive as they are typed, and drawing uses the terminal's other page.
 ///
-/// Call ``leave()`` before the process ends, or the terminal stays in this state until `reset(1)`. After SIGKILL it does
-/// stay so. From any thread; nothing is drawn any more once `leave` has begun.
+/// Call ``leave()`` before the process ends. Otherwise, and also after SIGKILL, the terminal stays in this state until
+/// `reset(1)`. Any thread may call these functions. Nothing is drawn after `leave` has begun.
 package final class RawTerminal: Sendable {
-  /// What is read when there is something to read.
+  /// The result of reading.
   package enum Input: Sendable, Equatable {
     case bytes([UInt8])
-    /// Nothing came in time, or this process is not in the foreground.
+    /// Nothing arrived in time, or this process is not in the foreground.
     case nothing
     /// The terminal is gone.
     case end
   }
 
   private struct State {
-    /// The terminal's settings before ``enter()``; nil outside of it.
+    /// The terminal's settings before ``enter()``, or nil if it was not called.
     var before: termios?
   }
 
@@ -27,25 +27,26 @@ package final class RawTerminal: Sendable {
 
   private let state = Mutex(State())
 
-  /// The terminal behind standard input and output; nothing is changed yet.
+  /// Creates the terminal behind standard input and output. Changes nothing yet.
   package init() {}
 
-  /// Whether there is a terminal at both ends, and one that can be drawn on, by what `environment` says of it in TERM.
+  /// Returns whether standard input and output are terminals that can be drawn on. TERM in `environment` describes the
+  /// terminal.
   package static func isThere(environment: [String: String]) -> Bool {
     isatty(input) == 1 && Screen(output, environment: environment).height != nil
   }
 
-  /// Columns and rows of the terminal now.
+  /// The current number of columns and rows.
   package static var size: (columns: Int, rows: Int) {
     let columns = Int(haul_terminal_columns(output.rawValue))
     let rows = Int(haul_terminal_rows(output.rawValue))
     return (columns > 0 ? columns : 80, rows > 0 ? rows : 24)
   }
 
-  /// Takes the terminal, as it is now; in the background of its shell only once that moves the process to the foreground, since
-  /// it is stopped until then (SIGTTOU).
+  /// Saves the terminal's settings and takes over the terminal. In the background, the kernel suspends the process (SIGTTOU)
+  /// until the shell moves it to the foreground.
   ///
-  /// Ctrl-C and Ctrl-Z stay signals; Ctrl-\ and Ctrl-S do nothing, because the terminal would not be restored after them.
+  /// Ctrl-C and Ctrl-Z still send signals. Ctrl-\ and Ctrl-S do nothing, because the terminal could not be restored after them.
   package func enter() {
     state.withLock { state in
       guard state.before == nil else { return }
@@ -57,7 +58,7 @@ package final class RawTerminal: Sendable {
       unsafe withUnsafeMutableBytes(of: &settings.c_cc) { characters in
         unsafe characters[Int(VMIN)] = 1
         unsafe characters[Int(VTIME)] = 0
-        // _POSIX_VDISABLE of Linux.
+        // The value of _POSIX_VDISABLE on Linux.
         unsafe characters[Int(VQUIT)] = 0
       }
       guard unsafe tcsetattr(Self.input, TCSADRAIN, &settings) == 0 else { return }
@@ -66,7 +67,7 @@ package final class RawTerminal: Sendable {
     }
   }
 
-  /// Gives the terminal back as it was; nothing where it is not taken.
+  /// Restores the terminal. Does nothing if it was not taken over.
   package func leave() {
     state.withLock { state in
       guard var before = state.before else { return }
@@ -77,7 +78,7 @@ package final class RawTerminal: Sendable {
     }
   }
 
-  /// Writes what a ``FullScreen`` gives; false where nothing may be drawn now, and nothing was.
+  /// Writes the bytes from a ``FullScreen``. Returns false, and writes nothing, if this process may not draw now.
   package func draw(_ text: String) -> Bool {
     state.withLock { state in
       guard state.before != nil, Screen.isInForeground(Self.output) else { return false }
@@ -86,8 +87,8 @@ package final class RawTerminal: Sendable {
     }
   }
 
-  /// Sets the terminal up again if another program has changed it meanwhile, like a shell after SIGSTOP. Returns whether it
-  /// did; then draw everything again.
+  /// Sets up the terminal again if another program has changed it, such as a shell after SIGSTOP. If it returns true, draw
+  /// everything again.
   package func retake() -> Bool {
     let isOthers = state.withLock { state in
       guard state.before != nil, Screen.isInForeground(Self.output) else { return false }
@@ -102,13 +103,13 @@ package final class RawTerminal: Sendable {
     return isOthers
   }
 
-  /// Waits for keys, at most so long. For a thread of its own.
+  /// Waits at most `limit` for keys. Blocks, so call it on a separate thread.
   package func read(within limit: Duration) -> Input {
     var wait = pollfd(fd: Self.input, events: Int16(POLLIN), revents: 0)
     let milliseconds = Int32(limit / .milliseconds(1))
     let count = unsafe poll(&wait, 1, milliseconds)
     guard count > 0 else { return .nothing }
-    // Whoever has the terminal now is to get it.
+    // The program in the foreground must get the keys.
     guard state.withLock({ $0.before != nil }), Screen.isInForeground(Self.output) else {
       usleep(UInt32(milliseconds) * 1000)
       return .nothing

@@ -2,24 +2,24 @@ internal import Glibc
 internal import HaulCLinux
 package import HaulSystem
 
-/// What there is to know about the reader of a stream: a person at a terminal, or a program.
+/// The reader of a stream: a person at a terminal, or a program.
 package struct Screen: Sendable, Equatable {
-  /// Columns of the terminal; nil when the stream is not one, and then nothing is cut.
+  /// The columns of the terminal. If it is nil, the stream is not a terminal, and nothing is cut.
   package var width: Int?
-  /// Rows of the terminal; nil when the stream is not one, or one that writes lines and nothing else
-  /// (TERM is dumb or missing).
+  /// The rows of the terminal. Nil if the stream is not a terminal, or if the terminal can only write lines (TERM is dumb or
+  /// missing).
   package var height: Int?
-  /// True where colours may be used: a terminal, unless NO_COLOR (no-color.org) or TERM say no.
+  /// Whether colours may be used: on a terminal, unless NO_COLOR (no-color.org) or TERM forbids them.
   package var hasColors: Bool
 
-  /// A screen as given, for tests and fixed layouts.
+  /// Creates a screen with given values, for tests and fixed layouts.
   package init(width: Int?, height: Int? = nil, hasColors: Bool = false) {
     self.width = width
     self.height = height
     self.hasColors = hasColors
   }
 
-  /// Looks at `stream` as it is now. A terminal that does not know its size has 80 columns and 24 rows.
+  /// Reads the current state of `stream`. A terminal that does not know its size counts as 80 columns and 24 rows.
   package init(_ stream: StandardStream, environment: [String: String]) {
     guard isatty(stream.rawValue) == 1 else {
       self.init(width: nil)
@@ -33,34 +33,35 @@ package struct Screen: Sendable, Equatable {
       hasColors: !isDumb && environment["NO_COLOR", default: ""] == "")
   }
 
-  /// Whether the locale's characters are UTF-8 (POSIX, environment variables: the first that is set counts).
+  /// Returns whether the locale's characters are UTF-8. The first environment variable that is set counts (POSIX, environment
+  /// variables).
   package static func hasUnicode(_ environment: [String: String]) -> Bool {
     let names = ["LC_ALL", "LC_CTYPE", "LANG"]
     let locale = names.lazy.compactMap { environment[$0] }.first { !$0.isEmpty } ?? ""
     return locale.uppercased().contains("UTF-8") || locale.uppercased().contains("UTF8")
   }
 
-  /// Whether this process may draw on the terminal behind `stream`, as a job in the foreground of its shell, or because no
-  /// process group is in the foreground. (tcgetpgrp(3))
+  /// Returns whether this process may draw on the terminal behind `stream`: it is in the foreground of its shell, or no process
+  /// group is in the foreground. (tcgetpgrp(3))
   package static func isInForeground(_ stream: StandardStream) -> Bool {
     let foreground = tcgetpgrp(stream.rawValue)
     return foreground < 0 || foreground == getpgrp()
   }
 
-  /// `text` on lines of its own, six columns in.
+  /// Returns `text` on separate lines, indented by six columns.
   package func indented(_ text: String) -> String {
     DisplayWidth.wrapped(text, to: width.map { max($0 - 6, 20) })
       .map { "      \($0)\n" }.joined()
   }
 
-  /// `text` in `style` where there are colours, else as it is.
+  /// Returns `text` in `style` if colours may be used. Otherwise returns it unchanged.
   package func paint(_ text: String, _ style: Style?) -> String {
     guard hasColors, let style, !text.isEmpty else { return text }
     return "\u{1b}[\(style.rawValue)m\(text)\u{1b}[0m"
   }
 }
 
-/// How text stands out; the raw value is its SGR parameter (ECMA-48 §8.3.117).
+/// A text style. The raw value is its SGR parameter (ECMA-48 §8.3.117).
 package enum Style: Int, Sendable {
   case bold = 1
   case dim = 2

@@ -1,12 +1,12 @@
-/// How many lines the running downloads keep: as many as they need at once, and one less each second that
-/// they need less, so that the total below them does not jump where small files come and go.
+/// The number of lines for running downloads. It grows at once, but shrinks by only one line a second, so that the totals below
+/// do not jump when small files come and go.
 struct SmoothedHeight {
   private static let patience = Duration.seconds(1)
 
   private(set) var lines = 0
   private var changedAt: ContinuousClock.Instant?
 
-  /// At `now` they need `lines`.
+  /// Updates `lines` at `now`, when the downloads need `needed` lines.
   mutating func settle(_ needed: Int, at now: ContinuousClock.Instant) {
     if needed >= lines {
       lines = needed

@@ -1,17 +1,17 @@
 import HaulSystem
 
-/// Amounts as columns of blocks, `▁▂▅█`, over one or more rows.
+/// Draws amounts as columns of blocks, `▁▂▅█`, over one or more rows.
 package struct Sparkline: Sendable {
   private static let blocks = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
   private static let marks = [".", ":", "|"]
 
   private let steps: [String]
 
-  /// Without `hasUnicode` it is drawn with ASCII alone.
+  /// Creates a sparkline. Without `hasUnicode` it is drawn only with ASCII characters.
   package init(hasUnicode: Bool = true) { steps = hasUnicode ? Self.blocks : Self.marks }
 
-  /// `rows` lines of `columns`, from the top: the newest of `values` at the right, one a column, the greatest of those shown
-  /// as high as there is room. Nothing is blank; what is more shows at least a little.
+  /// Returns `rows` lines of width `columns`, from the top. Each value takes one column, the newest at the right. The greatest
+  /// value shown takes the full height. Zero is blank, and any greater value shows at least the smallest block.
   package func lines(_ values: [Double], columns: Int, rows: Int) -> [String] {
     let shown = values.suffix(columns)
     let greatest = shown.max() ?? 0

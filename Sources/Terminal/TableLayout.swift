@@ -2,19 +2,20 @@ import HaulSystem
 
 /// A column of a table that fills a screen.
 package struct TableColumn: Sendable, Equatable {
-  /// Which side of the column text keeps to.
+  /// The side on which the column's text is aligned.
   package enum Alignment: Sendable { case left, right }
 
   package let title: String
   let alignment: Alignment
   let isName: Bool
-  /// The least and the most columns it has.
+  /// The smallest and largest width in columns.
   let width: ClosedRange<Int>
-  /// Where there is too little room, the column of the highest rank goes first; one of 0 never does.
+  /// The column's rank. If there is too little room, the column with the highest rank is left out first. A column of rank 0 is
+  /// never left out.
   let rank: Int
 
-  /// A column headed `title`. Where there is too little room a name, such as a path or a host, keeps what tells it from
-  /// others; all else loses its end.
+  /// Creates a column with the heading `title`. If there is too little room, a name, such as a path or a host, keeps the part
+  /// that distinguishes it. Other text loses its end.
   package init(
     _ title: String, _ alignment: Alignment = .left, width: ClosedRange<Int>, rank: Int,
     isName: Bool = false
@@ -27,14 +28,14 @@ package struct TableColumn: Sendable, Equatable {
   }
 }
 
-/// What stands in a column of one row.
+/// The content of a column in one row.
 package enum TableCell: Sendable, Equatable {
-  /// Text from anywhere.
+  /// Text, which may come from anywhere.
   case text(String, Style? = nil)
-  /// How much of something is there, 0...1, as a bar that fills the column; nil draws none.
+  /// A fraction from 0 to 1, as a bar that fills the column. Nil draws no bar.
   case bar(Double?)
 
-  /// The cell's text as people search it.
+  /// The cell's text, as search uses it.
   package var text: String {
     switch self {
     case .text(let text, _): text
@@ -43,21 +44,21 @@ package enum TableCell: Sendable, Equatable {
   }
 }
 
-/// Which columns of a table a line has room for, and how wide they are; the same for all lines of it. Pure.
+/// The columns of a table that fit on a line, and their widths. All lines of the table use the same layout.
 package struct TableLayout: Sendable {
-  /// Blanks between two columns.
+  /// The number of blanks between two columns.
   static let gap = 2
-  /// The widths of text grow in such steps, so that not every row that comes and goes moves the rest.
+  /// The step in which widths of text grow, so that the columns do not move each time a row comes or goes.
   private static let step = 6
 
   private let columns: [TableColumn]
   private let bar: ProgressBar
-  /// nil for a column that is left out.
+  /// The width of each column, or nil for a column that is left out.
   package let widths: [Int?]
-  /// For each column that has paths; nil for others.
+  /// The cutter of each column of names, or nil for other columns.
   private let cutters: [PathCutter?]
 
-  /// For lines of `width` columns, and the rows to be shown.
+  /// Computes the layout for lines of `width` columns and the rows to show.
   package init(
     _ columns: [TableColumn], _ rows: [[TableCell]], width: Int, hasUnicode: Bool = true
   ) {
@@ -74,7 +75,8 @@ package struct TableLayout: Sendable {
     }
   }
 
-  /// The columns that fit into `width`, by their ranks and least widths. The highest rank is dropped first, 0 never.
+  /// Returns the columns that fit into `width`. The column with the highest rank is dropped first, rank 0 never. `least` are
+  /// the least widths.
   static func shown(_ ranks: [Int], least: [Int], in width: Int) -> Set<Int> {
     var shown = ranks.indices.sorted { ranks[$0] < ranks[$1] }
     while Self.width(of: shown.map { least[$0] }) > width, let last = shown.last, ranks[last] > 0 {
@@ -83,10 +85,11 @@ package struct TableLayout: Sendable {
     return Set(shown)
   }
 
-  /// The width of a line with columns of these widths.
+  /// Returns the width of a line with columns of these widths.
   static func width(of widths: [Int]) -> Int { widths.reduce(gap * (widths.count - 1), +) }
 
-  /// Shares `room` between those that want more, a column each at a time, and three for a path: its name tells rows apart.
+  /// Distributes `room` among the columns that need more. In each round a column gets one more, but a column of names gets
+  /// three, because names distinguish the rows.
   private static func grown(
     _ columns: [TableColumn], _ shown: Set<Int>, _ rows: [[TableCell]], room: Int
   ) -> [Int?] {
@@ -120,7 +123,7 @@ package struct TableLayout: Sendable {
     return min(stepped, column.width.upperBound)
   }
 
-  /// The titles, `mark` behind that of the column `marked`.
+  /// Returns the line of titles, with `mark` after the title of the column `marked`.
   package func heading(marked: Int, _ mark: String) -> StyledLine {
     line(
       columns.enumerated().map { index, column in
@@ -128,7 +131,7 @@ package struct TableLayout: Sendable {
       }, isHeading: true)
   }
 
-  /// One row.
+  /// Returns the line of a row.
   package func line(_ cells: [TableCell]) -> StyledLine { line(cells, isHeading: false) }
 
   private func line(_ cells: [TableCell], isHeading: Bool) -> StyledLine {
