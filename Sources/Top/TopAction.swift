@@ -3,11 +3,11 @@ package import JobQueue
 import Reports
 import Terminal
 
-/// A job of a row, as it was when it was read.
+/// The job of a row, as it was when it was read.
 package struct TopJob: Sendable, Equatable {
   package let id: Int64
   package let path: String
-  /// nil for one that a newer database knows.
+  /// The state, or nil for a state that only a newer database knows.
   package let state: JobState?
 
   package init(_ id: Int64, path: String, state: JobState?) {
@@ -17,18 +17,18 @@ package struct TopJob: Sendable, Equatable {
   }
 }
 
-/// What a row of `haul top` stands for.
+/// The thing that a row of `haul top` represents.
 package enum TopSubject: Sendable, Equatable {
   case job(TopJob)
   case queue(String)
   case host(String)
-  /// `name` as messages have it, with how many jobs it holds.
+  /// A worker. `name` is its name in messages, and `running` is the number of jobs that it runs.
   case worker(Int64, name: String, running: Int)
   case batch(String)
-  /// All jobs of a host that failed with a class of error.
+  /// All jobs of a host that failed with an error class.
   case failures(error: ErrorClass, host: String)
 
-  /// The target's name in a question.
+  /// The subject's name in a question.
   package var name: String {
     switch self {
     case .job(let job): "job \(job.id) (\(job.path))"
@@ -40,7 +40,7 @@ package enum TopSubject: Sendable, Equatable {
     }
   }
 
-  /// The target's jobs, as other commands select them; nil for a worker, whose jobs cannot be steered.
+  /// The selector for the subject's jobs, as other commands use it. Nil for a worker, whose jobs cannot be steered.
   package var jobs: JobSelector? {
     var selector = JobSelector()
     switch self {
@@ -57,23 +57,23 @@ package enum TopSubject: Sendable, Equatable {
   }
 }
 
-/// What an operator does to a row of `haul top`.
+/// An action of an operator on a row of `haul top`.
 package struct TopAction: Sendable, Equatable {
-  /// What a key means for a row.
+  /// The effect of a key on a row.
   package enum Meaning: Sendable, Equatable {
     case action(TopAction)
-    /// Nothing; where that key does something.
+    /// The key does nothing here. The text says where it has an effect.
     case hint(String)
   }
 
-  /// The raw value is its key.
+  /// An action that a key starts. The raw value is the key.
   package enum Verb: Character, Sendable {
     case pause = "p"
     case resume = "u"
     case cancel = "c"
     case retry = "r"
     case drain = "d"
-    /// Compares a finished file with its record.
+    /// Compare a finished file with its record.
     case verify = "v"
     case sooner = "+"
     case later = "-"
@@ -82,7 +82,7 @@ package struct TopAction: Sendable, Equatable {
   package let verb: Verb
   package let subject: TopSubject
 
-  /// What `verb` means for that row.
+  /// Returns the effect of `verb` on a row.
   package static func meaning(of verb: Verb, for subject: TopSubject) -> Meaning {
     switch (verb, subject) {
     case (.drain, .worker): .action(Self(verb: verb, subject: subject))
@@ -99,7 +99,7 @@ package struct TopAction: Sendable, Equatable {
     }
   }
 
-  /// Why `verb` does nothing to a job in its state; nil where it does something.
+  /// Returns the reason why `verb` does nothing to a job in its state, or nil if it has an effect.
   private static func refusal(of verb: Verb, _ job: TopJob) -> String? {
     let states = verb.states
     guard let state = job.state, !states.contains(state) else { return nil }
@@ -109,7 +109,7 @@ package struct TopAction: Sendable, Equatable {
     return "job \(job.id) is \(state), but \(verb.rawValue) works only on \(list) jobs"
   }
 
-  /// What is asked before, where something is destroyed or handed over; nil where it is done at once.
+  /// The question to ask before the action destroys work or hands it over. Nil if the action needs no confirmation.
   package var question: String? {
     switch (verb, subject) {
     case (.drain, .worker(_, let name, let running)):
@@ -123,7 +123,7 @@ package struct TopAction: Sendable, Equatable {
     }
   }
 
-  /// The least role that may do it.
+  /// The lowest role that may perform the action.
   package var role: PoolRole {
     switch (verb, subject) {
     case (.drain, _), (.pause, .queue), (.resume, .queue), (.pause, .host), (.resume, .host): .admin
@@ -132,12 +132,12 @@ package struct TopAction: Sendable, Equatable {
     }
   }
 
-  /// Compares the file of a completed job with its record, and says that it is right.
+  /// Compares the file of a completed job with its record. Returns a sentence that says that the file is correct.
   ///
-  /// Throws where it is not right, or cannot be read on this machine.
+  /// Throws if the file is wrong or cannot be read on this machine.
   package typealias Verify = @Sendable (JobQueue, _ job: Int64) async throws -> String
 
-  /// Carries it out and returns the result as a sentence. `onStep` gets the number of jobs that it has changed so far.
+  /// Performs the action and returns the result as a sentence. `onStep` receives the number of jobs changed so far.
   package func perform(
     on queue: JobQueue, verify: Verify, onStep: (Int) -> Void
   ) async throws -> String {
@@ -162,7 +162,7 @@ package struct TopAction: Sendable, Equatable {
     }
   }
 
-  /// Moves a job by one priority from the one that it has by now.
+  /// Changes a job's priority by one from its current priority.
   private func prioritize(_ queue: JobQueue) async throws -> String {
     guard let selector = subject.jobs, let row = try await queue.jobs(selector, limit: 1).first
     else { return "\(subject.name): no job to prioritize" }
@@ -179,7 +179,7 @@ package struct TopAction: Sendable, Equatable {
 
   private func control(_ queue: JobQueue, _ onStep: (Int) -> Void) async throws -> String {
     guard var selector = subject.jobs, let action else { return "" }
-    // A job that is named may be retried too if it was cancelled, or waits for its next try.
+    // A job selected by id may also be retried if it was cancelled or is waiting for its next attempt.
     if verb == .retry, selector.ids == nil { selector.state = .failed }
     let count = try await queue.control(action, selector, onStep: onStep)
     switch (verb, subject) {
@@ -204,7 +204,7 @@ package struct TopAction: Sendable, Equatable {
     }
   }
 
-  /// What happens to jobs, as the commands say it.
+  /// The participle for the jobs, as other commands use it: `paused`.
   package var participle: String {
     if let action { return action.participle }
     return switch verb {
@@ -216,14 +216,14 @@ package struct TopAction: Sendable, Equatable {
 }
 
 extension TopAction.Verb {
-  /// Whether a job loses its turn or its place: it must be the one that the user sees.
+  /// Whether a job loses its turn or its progress. Then it must be the job that the user sees.
   var isDestructive: Bool { self == .cancel || self == .pause }
 
-  /// The states of jobs that it does something to.
+  /// The states of jobs on which the verb has an effect.
   fileprivate var states: [JobState] {
     switch self {
     case .pause: JobAction.pause.states(byID: true)
-    // Of a running one a pause may be taken back.
+    // A pause requested for a running job can be cancelled.
     case .resume: JobAction.resume.states(byID: true) + [.running]
     case .retry: JobAction.retry.states(byID: true)
     case .cancel, .sooner, .later: JobAction.live

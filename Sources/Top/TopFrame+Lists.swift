@@ -1,9 +1,9 @@
 import Reports
 import Terminal
 
-/// The line of lists and the line of keys.
+/// Draws the line of lists and the line of keys.
 extension TopFrame {
-  /// The names of the lists as far as there is room, and what of the list is shown.
+  /// The names of the lists as far as they fit, and the part of the current list that is shown.
   var tabs: StyledLine {
     let least = tabs(between: " ", onlyShown: true)
     let right = extent.truncated(to: max(width - least.width - 2, 0))
@@ -12,7 +12,7 @@ extension TopFrame {
     return line(choices.first { $0.width <= room } ?? least, right)
   }
 
-  /// `onlyShown`: of other lists the keys alone.
+  /// Returns the names of the lists. If `onlyShown` is true, other lists show only their key.
   private func tabs(between gap: String, onlyShown: Bool = false) -> StyledLine {
     var tabs = StyledLine()
     for pane in TopPane.allCases {
@@ -27,7 +27,7 @@ extension TopFrame {
     return tabs
   }
 
-  /// Which part of the rows is shown, where that is not all of them.
+  /// The part of the rows that is shown. Empty if all rows are shown.
   private var extent: StyledLine {
     let list = model.list
     if let detail = model.detail { return extent(of: detail) }
@@ -41,7 +41,7 @@ extension TopFrame {
     return place ?? StyledLine()
   }
 
-  /// `job 17`, and which of its lines are shown where they have no room.
+  /// Returns `job 17`, and the numbers of its visible lines if not all of them fit.
   private func extent(of detail: TopDetail) -> StyledLine {
     var line = StyledLine("job \(detail.job.id)", .yellow)
     let count = detail.report?.lines(columns: width).count ?? 0
@@ -51,7 +51,7 @@ extension TopFrame {
     return line
   }
 
-  /// Which rows are shown, if the screen has no room for all.
+  /// The numbers of the visible rows, or nil if all rows fit.
   private var place: StyledLine? {
     let list = model.list
     guard list.shown.count > layout.rows else { return nil }
@@ -59,7 +59,7 @@ extension TopFrame {
     return StyledLine("\(list.top + 1)-\(last) of \(list.shown.count)", .dim)
   }
 
-  /// `failed, batch films: the newest 300, > older`, `below job 1200: 12`.
+  /// The part of the jobs that is shown: `failed, batch films: the newest 300, > older` or `below job 1200: 12`.
   private var jobExtent: StyledLine {
     let search = model.search
     let list = model.list
@@ -78,7 +78,7 @@ extension TopFrame {
     return line
   }
 
-  /// What stands where there is no row.
+  /// The text to show instead of rows if there are none.
   var emptiness: String {
     let list = model.list
     if let trouble = list.trouble { return trouble }
@@ -93,7 +93,7 @@ extension TopFrame {
       ? model.pane.emptiness : "No row contains the filter text. Press Esc to remove the filter."
   }
 
-  /// The keys, those first that do something to the row under the cursor.
+  /// The keys of the list, and the keys that act on the row under the cursor.
   var hints: StyledLine {
     let verbs = activeVerbs.map { verb, name in
       (text: (key: String(verb.rawValue), name: name), isMinor: verb == .sooner || verb == .later)
@@ -105,7 +105,7 @@ extension TopFrame {
       keys.append(("/", model.pane == .jobs ? "find" : "filter"))
       keys += model.pane.opened.map { [("Enter", $0)] } ?? []
     }
-    // Keys that are pressed less often come last: a narrow screen has no room for them.
+    // Rarely used keys come last, because a narrow screen has no room for them.
     keys += verbs.filter { !$0.isMinor }.map(\.text)
     if isList && model.pane == .jobs {
       keys += [("f", "state"), ("b", "batch"), ("o", "host")]
@@ -121,7 +121,7 @@ extension TopFrame {
     return line
   }
 
-  /// What can be done to the row that the cursor is on; all where it is on none.
+  /// The actions possible on the row under the cursor. If the cursor is on no row, all actions of the list.
   private var activeVerbs: [(key: TopAction.Verb, name: String)] {
     let verbs = model.detail == nil ? model.pane.verbs : TopPane.jobs.verbs
     guard let subject = model.detail?.subject ?? model.list.selected?.subject else { return verbs }

@@ -3,7 +3,7 @@ import JobQueue
 import Reports
 package import Terminal
 
-/// What a model looks like. Pure.
+/// The picture of a model. It has no side effects.
 package struct TopFrame {
   let model: TopModel
   private let now: ContinuousClock.Instant
@@ -11,7 +11,8 @@ package struct TopFrame {
   let layout: TopLayout
   let width: Int
 
-  /// The picture of `model` at `now`, whose lists are scrolled already. Without `hasUnicode` it is drawn with ASCII alone.
+  /// Creates the picture of `model` at `now`. The lists of the model must already be scrolled. Without `hasUnicode` it is drawn
+  /// only with ASCII characters.
   package init(_ model: TopModel, at now: ContinuousClock.Instant, hasUnicode: Bool = true) {
     self.model = model
     self.now = now
@@ -45,7 +46,7 @@ package struct TopFrame {
     (Array(lines) + Array(repeating: StyledLine(), count: max(room - lines.count, 0))).prefix(room)
   }
 
-  /// What is known of a job, from the line that it is scrolled to.
+  /// Returns the lines of a job's detail, beginning with the line that it is scrolled to.
   private func facts(of detail: TopDetail) -> ArraySlice<StyledLine> {
     if detail.isGone {
       return [StyledLine("Job \(detail.job.id) is no longer in the pool.", .dim)]
@@ -69,7 +70,7 @@ package struct TopFrame {
     return line(left, state)
   }
 
-  /// How old the figures are, and which process leads.
+  /// The age of the figures, and the kind of process that leads.
   private var state: StyledLine {
     if let outage = model.outage {
       let age = HumanFormat.age(outage.since.duration(to: now))
@@ -95,7 +96,7 @@ package struct TopFrame {
     return line
   }
 
-  /// What an operator must know of the workers whatever the list is.
+  /// The problems of the workers that an operator must know about in any list.
   private var workers: StyledLine {
     guard let workers = model.workers else { return StyledLine() }
     if workers.count == 0 { return StyledLine("no worker", .red) }
@@ -119,19 +120,19 @@ package struct TopFrame {
       if waiting.paused > 0 { add("\(waiting.paused)", "paused", .yellow) }
     }
     if model.part == .all && figures.failed > 0 {
-      // Jobs that were queued again since count too; so it is not the number of failed jobs.
+      // This also counts failures of jobs that were queued again, so it is not the number of failed jobs.
       add("failed \(counted(Int(clamping: figures.failed), "time"))", "in 1 h", .red)
     }
     return line
   }
 
-  /// `0.4`, `12.3`, `240`.
+  /// Returns a number with one decimal, or none from 100 on: `0.4`, `12.3`, `240`.
   package static func decimal(_ value: Double) -> String {
     let tenths = Int(clamped: (value * 10).rounded())
     return tenths >= 1000 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"
   }
 
-  /// The rates of late, one a column, and how much the highest of them is.
+  /// The recent rates, one per column, and the highest of them.
   private var sparkline: [StyledLine] {
     let columns = width - Self.scale
     let greatest = model.rates.suffix(columns).max() ?? 0
@@ -146,7 +147,7 @@ package struct TopFrame {
     }
   }
 
-  /// Columns at the right of the sparkline: ` peak 1023 KiB/s`.
+  /// The number of columns to the right of the sparkline: ` peak 1023 KiB/s`.
   private static let scale = 16
 
   // MARK: Table
@@ -179,7 +180,7 @@ package struct TopFrame {
 
   // MARK: Foot
 
-  /// All of the row that the cursor is on, as far as there is room; or what is to be said that is too long for a line.
+  /// The full text of the row under the cursor, as far as it fits, or a message that is too long for one line.
   private var detail: [StyledLine] {
     let style = longMessage.map(\.style) ?? .dim
     var rest =
@@ -219,12 +220,12 @@ package struct TopFrame {
     if let message = model.message {
       return longMessage == nil ? StyledLine(message.text, message.style) : nil
     }
-    // What was read before is still shown.
+    // The rows that were read before are still shown.
     guard let trouble = model.list.trouble, !model.list.rows.isEmpty else { return nil }
     return StyledLine(trouble, .yellow)
   }
 
-  /// `right` at the right edge, and of `left` what there is room for.
+  /// Returns a line with `right` at the right edge, and as much of `left` as fits.
   func line(_ left: StyledLine, _ right: StyledLine) -> StyledLine {
     let right = right.truncated(to: width)
     var line = left.truncated(to: max(width - right.width - (right.width > 0 ? 2 : 0), 0))

@@ -11,12 +11,12 @@ extension TransferRow {
     TransferProgress(name: path, bytes: bytes, total: total, rate: rate)
   }
 
-  /// Why the lease ended, where it failed.
+  /// The error with which the lease ended, or nil if it did not fail.
   private var trouble: ErrorClass? {
     ended.flatMap { $0.error ?? ($0.state == .scheduled ? $0.lastError : nil) }
   }
 
-  /// The lease is over: what has become of the job.
+  /// Records that the lease is over, with the job's new state.
   mutating func end(_ job: JobRow) {
     ended = job
     bytes = job.bytes
@@ -78,7 +78,7 @@ extension TransferRow {
 }
 
 extension JobRow {
-  /// How it stands, for a line about it: `failed with http_4xx: the server answers 404`, `scheduled after timeout`.
+  /// The state of the job in words: `failed with http_4xx: the server answers 404`, `scheduled after timeout`.
   var result: String? {
     guard let state else { return nil }
     if let error {

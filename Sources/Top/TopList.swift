@@ -1,53 +1,53 @@
 import Terminal
 
-/// The rows of one pane, and how a person looks at them. Pure.
+/// The rows of one pane, with filter, sort order, cursor and scroll position. It has no side effects.
 package struct TopList: Sendable {
-  /// By which column the rows are sorted.
+  /// The column by which the rows are sorted.
   package struct SortOrder: Sendable, Equatable {
     var column: Int
     var isDescending: Bool
   }
 
-  /// A job that is no longer among those read, and until when its row stays.
+  /// A job that is no longer among the rows read, and the time until which its row stays.
   private struct Leaving {
     var row: TopRow
     var until: ContinuousClock.Instant
   }
 
-  /// For so long a row stays that shows how its job ended.
+  /// The time for which the row of an ended job stays visible.
   package static let lingering = Duration.seconds(5)
-  /// The most such rows, the latest: on a busy pool others would have no room.
+  /// The largest number of such rows. Only the latest stay, because other rows need room on a busy pool.
   package static let mostLeaving = 5
-  /// For so long after another row came under the cursor a key may still be meant for the one before.
+  /// After another row comes under the cursor, a key may still be meant for the previous row for this long.
   package static let settling = Duration.seconds(1)
 
-  /// The rows in the order in which they were read, those that stay for a while among them.
+  /// The rows in the order in which they were read, including rows of ended jobs that stay for a while.
   package private(set) var rows: [TopRow] = []
   private var leaving: [Leaving] = []
-  /// The rows that the filter finds, in their order.
+  /// The rows that match the filter, in the sort order.
   package private(set) var shown: [TopRow] = []
-  /// Whether there are more than were read.
+  /// Whether there are more rows than were read.
   package private(set) var isCut = false
-  /// When they were read; nil until then.
+  /// The time when the rows were read, or nil if they were not read yet.
   package private(set) var readAt: ContinuousClock.Instant?
-  /// Why they could not be read the last time.
+  /// The reason why the last read of the rows failed.
   package var trouble: String?
-  /// nil: as they were read.
+  /// The sort order. Nil keeps the order in which the rows were read.
   package private(set) var order: SortOrder?
   package private(set) var filter = ""
-  /// The place in ``shown`` of the row that the cursor is on.
+  /// The index in ``shown`` of the row under the cursor.
   package private(set) var cursor = 0
-  /// When the row under the cursor last changed without a key: its job changed its state, or another row took its place.
+  /// The time when the row under the cursor last changed without a key: its job changed its state, or another row replaced it.
   private var changedAt: ContinuousClock.Instant?
-  /// What the cursor was on before all rows were forgotten.
+  /// The subject of the row under the cursor before all rows were forgotten.
   private var sought: TopSubject?
-  /// The first row on the screen.
+  /// The index of the first row on the screen.
   package private(set) var top = 0
 
-  /// The row that the cursor is on.
+  /// The row under the cursor.
   package var selected: TopRow? { shown.indices.contains(cursor) ? shown[cursor] : nil }
 
-  /// New rows; the cursor stays on what it is on, or where it is if that is gone.
+  /// Replaces the rows. The cursor follows its row, or keeps its position if that row is gone.
   package mutating func load(_ page: TopPage, at now: ContinuousClock.Instant) {
     let present = Set(page.rows.compactMap(\.subject.jobID))
     let known = Set(leaving.compactMap(\.row.subject.jobID))
@@ -68,7 +68,7 @@ package struct TopList: Sendable {
     }
   }
 
-  /// Takes away the rows whose time is over.
+  /// Removes the rows of ended jobs whose time is over.
   package mutating func expire(at now: ContinuousClock.Instant) {
     let over = Set(leaving.filter { $0.until <= now }.compactMap(\.row.subject.jobID))
     if over.isEmpty { return }
@@ -78,7 +78,7 @@ package struct TopList: Sendable {
     }
   }
 
-  /// Takes away all rows: others are looked for. The cursor will be on the same job if that is among them.
+  /// Removes all rows before a different search. The cursor returns to its job if the new rows contain that job.
   package mutating func forget() {
     sought = selected?.subject ?? sought
     (rows, shown, leaving) = ([], [], [])
@@ -86,7 +86,7 @@ package struct TopList: Sendable {
     move(0)
   }
 
-  /// Whether the row under the cursor has been the same for long enough that a key is meant for it.
+  /// Returns whether the row under the cursor has been the same long enough for a key to be meant for it.
   package func isSettled(at now: ContinuousClock.Instant) -> Bool {
     changedAt.map { $0 + Self.settling <= now } ?? true
   }
@@ -97,7 +97,8 @@ package struct TopList: Sendable {
     arrange()
   }
 
-  /// Sorts by the next of `columns`, or the one before, and after the last as read. Numbers begin with the greatest.
+  /// Sorts by the next of `columns`, or the previous one. After the last column, restores the order as read. Numbers begin with
+  /// the greatest.
   package mutating func sort(_ step: Int, among columns: [Int]) {
     let last = order.flatMap { columns.firstIndex(of: $0.column) } ?? -1
     let place = (last + 1 + step + columns.count + 1) % (columns.count + 1) - 1
@@ -107,13 +108,13 @@ package struct TopList: Sendable {
     arrange()
   }
 
-  /// Turns the order round.
+  /// Reverses the sort order.
   package mutating func reverse() {
     order?.isDescending.toggle()
     arrange()
   }
 
-  /// Moves the cursor by that number of rows; the user looks at the new one.
+  /// Moves the cursor by this number of rows. The new row counts as seen by the user.
   package mutating func move(_ rows: Int) {
     if rows != 0 { changedAt = nil }
     cursor = min(max(cursor + rows, 0), max(shown.count - 1, 0))
@@ -125,7 +126,7 @@ package struct TopList: Sendable {
     top = max(min(top, shown.count - height), 0)
   }
 
-  /// Keeps the latest rows of those that leave, and the one that the cursor is on.
+  /// Removes the oldest rows of ended jobs beyond ``mostLeaving``, but never the row under the cursor.
   private mutating func dropSurplus() {
     let job = selected?.subject.jobID
     while leaving.count > Self.mostLeaving,
@@ -135,7 +136,8 @@ package struct TopList: Sendable {
     }
   }
 
-  /// Puts the rows that leave where they stood: behind the row that they followed, else before the one that followed them.
+  /// Inserts the rows of ended jobs in their previous places: after the row that they followed, or else before the row that
+  /// followed them.
   private static func merged(
     _ rows: [TopRow], _ leaving: [TopRow], as before: [TopRow]
   ) -> [TopRow] {
@@ -155,7 +157,7 @@ package struct TopList: Sendable {
     return merged
   }
 
-  /// Changes rows without a key, and notes when that changes the row under the cursor.
+  /// Changes rows without a key, and records the time if the row under the cursor changes.
   private mutating func change(
     at now: ContinuousClock.Instant, _ body: (inout TopList) -> Void
   ) {
@@ -178,7 +180,7 @@ package struct TopList: Sendable {
     let subject = selected?.subject ?? sought
     shown = filter.isEmpty ? rows : rows.filter { $0.contains(filter) }
     if let order {
-      // Those that are alike stay as they were read.
+      // Rows with equal values keep the order in which they were read.
       let sorted = shown.enumerated().sorted { one, two in
         let (first, second) = (one.element.keys[order.column], two.element.keys[order.column])
         if first.precedes(second) { return !order.isDescending }
@@ -196,7 +198,7 @@ package struct TopList: Sendable {
 }
 
 extension TopSubject {
-  /// Whether both are the same thing, whatever else is known of it by now.
+  /// Returns whether both are the same thing, even if other facts about it differ.
   fileprivate func isSame(as other: TopSubject) -> Bool {
     switch (self, other) {
     case (.worker(let one, _, _), .worker(let two, _, _)): one == two
@@ -205,7 +207,7 @@ extension TopSubject {
     }
   }
 
-  /// Whether a person takes both for the same thing in the same state.
+  /// Returns whether both look to a person like the same thing in the same state.
   fileprivate func looksLike(_ other: TopSubject) -> Bool {
     switch (self, other) {
     case (.job(let one), .job(let two)): one.id == two.id && one.state == two.state
@@ -213,6 +215,6 @@ extension TopSubject {
     }
   }
 
-  /// The id of the job, where it is one.
+  /// The id of the job, or nil if the subject is not a job.
   var jobID: Int64? { if case .job(let job) = self { job.id } else { nil } }
 }

@@ -3,15 +3,15 @@ import JobQueue
 package import Reports
 import Terminal
 
-/// The list of jobs and the detail of one of them.
+/// Handles the list of jobs and the detail of one job.
 extension TopModel {
-  /// What is on the screen, and so is to be read.
+  /// The rows or detail on the screen, which the reader must read.
   package var query: TopQuery {
     TopQuery(
       pane: pane, search: search, detail: detail?.job.id, selected: list.selected?.subject.jobID)
   }
 
-  /// A search for jobs was carried out; nothing happens where another one is shown by now.
+  /// Shows the result of a search for jobs. Ignores it if a different search is shown now.
   package mutating func load(
     _ page: TopPage, of search: TopSearch, at now: ContinuousClock.Instant
   ) {
@@ -20,14 +20,14 @@ extension TopModel {
     older = page.older
   }
 
-  /// All of a job was read; nil where it is gone.
+  /// Shows the report of a job, or that the job is gone if the report is nil.
   package mutating func load(_ report: JobReport?, of job: Int64) {
     guard detail?.job.id == job else { return }
     detail?.load(report)
     lists[pane]?.trouble = nil
   }
 
-  /// Opens what belongs to the row under the cursor: a job's detail, or the list of a row's jobs.
+  /// Opens the row under the cursor: a job's detail, or the list of a row's jobs.
   mutating func open() -> Request? {
     guard let subject = list.selected?.subject else { return nil }
     if case .job(let job) = subject {
@@ -44,7 +44,7 @@ extension TopModel {
     return look { $0 = search }
   }
 
-  /// Looks for other jobs, and forgets those that are shown.
+  /// Changes the search for jobs. If it differs from the current search, the shown jobs are forgotten.
   mutating func look(_ body: (inout TopSearch) -> Void) -> Request? {
     let before = search
     body(&search)
@@ -55,7 +55,7 @@ extension TopModel {
     return .read
   }
 
-  /// What the keys of the list of jobs ask for; nil for another key.
+  /// Handles a key of the list of jobs. Returns the request, or nil if there is none.
   mutating func narrow(_ letter: Character) -> Request? {
     switch letter {
     case "f": return look { $0.nextState(1) }
@@ -64,7 +64,7 @@ extension TopModel {
       guard let row = list.selected?.job else { return nil }
       return look { letter == "b" ? $0.toggle(batch: row.batch) : $0.toggle(host: row.host) }
     case ">":
-      // Where the next page begins is not known yet.
+      // The start of the next page is not known yet.
       if list.readAt == nil { return nil }
       guard let older else {
         message = Message(text: "no older jobs", style: .dim)
@@ -105,15 +105,15 @@ extension TopModel {
   }
 }
 
-/// The detail of one job, and how far it is scrolled. Pure.
+/// The detail of one job, and its scroll position. It has no side effects.
 package struct TopDetail: Sendable {
-  /// The job as its row had it, and then as it was read.
+  /// The job, from its row at first and then from the report.
   package private(set) var job: TopJob
-  /// nil until it is read.
+  /// The report, or nil until it was read.
   package private(set) var report: JobReport?
-  /// Whether it is no longer in the pool.
+  /// Whether the job is no longer in the pool.
   package private(set) var isGone = false
-  /// The first line on the screen.
+  /// The index of the first line on the screen.
   package private(set) var top = 0
 
   package init(_ job: TopJob) { self.job = job }

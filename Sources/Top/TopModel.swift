@@ -3,62 +3,63 @@ package import JobQueue
 import Reports
 package import Terminal
 
-/// What `haul top` shows and what keys do to that. Pure: its owner reads the pool, draws, and carries out its requests.
+/// The state of `haul top`, and the effect of keys on it. It has no side effects: its owner reads the pool, draws, and carries
+/// out requests.
 package struct TopModel: Sendable {
-  /// What the owner is to do after a key.
+  /// A request to the owner after a key.
   package enum Request: Sendable, Equatable {
     case quit
-    /// Draw the whole screen, because another program has written on it.
+    /// Draw the whole screen, because another program wrote on it.
     case redraw
-    /// Read what is shown now.
+    /// Read the rows or detail that are shown now.
     case read
     case perform(TopAction)
   }
 
-  /// What keys are for.
+  /// The purpose of keys at the moment.
   package enum Mode: Sendable, Equatable {
     case list
-    /// A filter is typed; the one before comes back with Escape.
+    /// The user types a filter. Escape restores the filter `before`.
     case filter(before: String)
-    /// A question about what will be done.
+    /// The user answers a question about an action.
     case question(TopAction)
     case help
   }
 
-  /// What is said at the bottom until the next key.
+  /// A message at the bottom of the screen until the next key.
   package struct Message: Sendable, Equatable {
     var text: String
     var style: Style?
   }
 
-  /// The number of the pool's rates that are kept for the sparkline.
+  /// The number of rates that are kept for the sparkline.
   private static let memory = 600
 
   package let part: PoolPart
-  /// Between two looks at the pool.
+  /// The time between two reads of the pool.
   package let interval: Duration
   package var size = (columns: 80, rows: 24)
   package internal(set) var pane = TopPane.running
   package private(set) var mode = Mode.list
   package internal(set) var lists: [TopPane: TopList] = [:]
   package internal(set) var message: Message?
-  /// Which jobs the list of jobs shows.
+  /// The search whose jobs the list of jobs shows.
   package internal(set) var search: TopSearch
-  /// Where the next page of jobs begins; nil where this is the last.
+  /// The id below which the next page of jobs begins, or nil if this is the last page.
   package internal(set) var older: Int64?
-  /// The job that is shown instead of the pane.
+  /// The job whose detail is shown instead of the pane.
   package internal(set) var detail: TopDetail?
-  /// What is being done and has not yet ended.
+  /// The action in progress, or nil.
   package private(set) var current: TopAction?
-  /// The user wants to go although something is being done.
+  /// Whether the user wants to quit although an action is in progress.
   private var isLeaving = false
 
   package private(set) var since: PoolContext?
   package private(set) var figures: PoolFigures?
   package private(set) var figuresAt: ContinuousClock.Instant?
-  /// Since when there is no connection, and why; nil while there is one.
+  /// The time since when there is no connection, and the reason. Nil while there is a connection.
   package private(set) var outage: (since: ContinuousClock.Instant, reason: String)?
-  /// The leader; nil until it is known, and nil within if there is none.
+  /// The leader. The outer optional is nil until the leader is known, the inner one is nil if there is no leader.
   package var leader: PoolLeader??
   package var waiting: PoolWaiting?
   package var workers: PoolWorkers?
@@ -71,21 +72,21 @@ package struct TopModel: Sendable {
     search = TopSearch(of: part)
   }
 
-  /// The rows of the pane that is shown.
+  /// The list of the current pane.
   package var list: TopList { lists[pane] ?? TopList() }
 
-  /// Bytes a second.
+  /// The rate of all downloads together, in bytes per second.
   package var rate: Int64 { figures?.rate ?? 0 }
 
-  /// Files a second, lately, over the whole pool.
+  /// The recent number of files per second in the whole pool.
   package var filesRate: Double { filesMeter.exactRate }
 
   // MARK: What was read
 
-  /// Which database it is.
+  /// Stores the name of the database, this user's rights, and the minute from which completed jobs are counted.
   package mutating func identify(_ since: PoolContext) { self.since = since }
 
-  /// The pool was looked at.
+  /// Shows new figures of the pool.
   package mutating func load(_ figures: PoolFigures, at now: ContinuousClock.Instant) {
     self.figures = figures
     figuresAt = now
@@ -94,38 +95,38 @@ package struct TopModel: Sendable {
     rates = (rates + [Double(rate)]).suffix(Self.memory)
   }
 
-  /// A pane was read.
+  /// Shows new rows of a pane.
   package mutating func load(
     _ page: TopPage, of pane: TopPane, at now: ContinuousClock.Instant
   ) {
     lists[pane, default: TopList()].load(page, at: now)
   }
 
-  /// A pane could not be read, or the job that is shown instead of it.
+  /// Records that a pane, or the job shown instead of it, could not be read.
   package mutating func fail(_ trouble: String, of pane: TopPane) {
     lists[pane, default: TopList()].trouble = trouble
   }
 
-  /// Time passes.
+  /// Removes the rows of ended jobs whose time is over at `now`.
   package mutating func pass(_ now: ContinuousClock.Instant) {
     for pane in lists.keys { lists[pane]?.expire(at: now) }
   }
 
-  /// The connection is lost, and the session is reconnecting.
+  /// Shows that the connection is lost and the session is reconnecting.
   package mutating func lose(_ reason: String, at now: ContinuousClock.Instant) {
     outage = (outage?.since ?? now, reason)
   }
 
   // MARK: What is done
 
-  /// Shows how many jobs the action has changed so far.
+  /// Shows the number of jobs that the action has changed so far.
   package mutating func count(_ jobs: Int) {
     if let current {
       message = Message(text: "\(counted(jobs, "job")) \(current.participle) so far")
     }
   }
 
-  /// The action is done, or was refused.
+  /// Shows the result of an action that is finished or was refused.
   package mutating func finish(_ sentence: String, isError: Bool) {
     current = nil
     isLeaving = false
@@ -134,7 +135,7 @@ package struct TopModel: Sendable {
 
   // MARK: Keys
 
-  /// What a key asks for; nil for what only changes the picture.
+  /// Handles a key. Returns the request, or nil if only the picture changes.
   package mutating func press(_ key: Key, at now: ContinuousClock.Instant) -> Request? {
     if key == .control("l") { return .redraw }
     switch mode {
@@ -193,7 +194,7 @@ package struct TopModel: Sendable {
     switch key {
     case .enter:
       mode = .list
-      // Until now it looked among the rows that had been read.
+      // While the user typed, the filter applied only to the rows already read.
       if pane == .jobs { return look { $0.find(filter) } }
     case .escape:
       mode = .list
@@ -210,7 +211,7 @@ package struct TopModel: Sendable {
 
   mutating func help() { mode = .help }
 
-  /// At once, unless something is being done: it would stay half done.
+  /// Quits at once. If an action is in progress, the user must press the key again, because the action would stay half done.
   mutating func quit() -> Request? {
     if current == nil || isLeaving { return .quit }
     isLeaving = true
@@ -225,9 +226,9 @@ package struct TopModel: Sendable {
     return .read
   }
 
-  /// Does at once or asks before, or says why there is nothing to do.
+  /// Performs the action of a key, asks for confirmation, or shows why there is nothing to do.
   mutating func act(_ letter: Character, _ now: ContinuousClock.Instant) -> Request? {
-    // Without the shift key.
+    // `=` is the key of `+` without shift.
     guard let verb = TopAction.Verb(rawValue: letter == "=" ? "+" : letter) else { return nil }
     guard current == nil else {
       message?.style = .yellow
@@ -267,16 +268,16 @@ package struct TopModel: Sendable {
     body(&lists[pane, default: TopList()])
   }
 
-  /// Columns of the pane that there is room for.
+  /// The indexes of the pane's columns that fit on the screen.
   private var shownColumns: [Int] {
     let widths = TableLayout(pane.columns, [], width: size.columns).widths
     return widths.indices.filter { widths[$0] != nil }
   }
 
-  /// Rows of a page.
+  /// The number of rows by which a page key moves.
   var page: Int { max(TopLayout(size).rows - 1, 1) }
 
-  /// Scrolls the pane so that its cursor can be seen.
+  /// Scrolls the pane so that its cursor is visible.
   package mutating func scroll() {
     let rows = TopLayout(size).rows
     change { $0.scroll(rows) }

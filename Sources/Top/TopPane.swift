@@ -1,7 +1,7 @@
 package import JobQueue
 package import Terminal
 
-/// One list of `haul top`; the raw value is its key.
+/// A list of `haul top`. The raw value is its key.
 package enum TopPane: Int, CaseIterable, Sendable {
   case running = 1
   case queues, hosts, workers, batches, failures, jobs
@@ -18,7 +18,7 @@ package enum TopPane: Int, CaseIterable, Sendable {
     }
   }
 
-  /// What stands where there is no row.
+  /// The text to show instead of rows if there are none.
   package var emptiness: String {
     switch self {
     case .running: "No job is running."
@@ -43,10 +43,10 @@ package enum TopPane: Int, CaseIterable, Sendable {
     }
   }
 
-  /// The verbs that do something to its rows, or to some of them, with what their keys are called.
+  /// The actions on the pane's rows, or on some of them, with the names of their keys.
   package var verbs: [(key: TopAction.Verb, name: String)] {
     switch self {
-    // What has failed stays for a while.
+    // A failed job's row stays for a while.
     case .running: [(.pause, "pause"), (.cancel, "cancel"), (.retry, "retry")]
     case .queues, .batches:
       [(.pause, "pause"), (.resume, "resume"), (.cancel, "cancel"), (.retry, "retry")]
@@ -61,7 +61,7 @@ package enum TopPane: Int, CaseIterable, Sendable {
     }
   }
 
-  /// What Enter opens; nil where it does nothing.
+  /// The name of the action of Enter, or nil if Enter does nothing.
   package var opened: String? {
     switch self {
     case .running, .jobs: "open"
@@ -70,7 +70,7 @@ package enum TopPane: Int, CaseIterable, Sendable {
     }
   }
 
-  /// The next one, or the one before, round and round.
+  /// Returns the next or the previous pane. After the last pane comes the first.
   package func next(_ step: Int) -> TopPane {
     let count = Self.allCases.count
     return TopPane(rawValue: (rawValue - 1 + step + count) % count + 1) ?? .running
@@ -81,17 +81,17 @@ package enum TopPane: Int, CaseIterable, Sendable {
 package struct TopRow: Sendable, Equatable {
   package let subject: TopSubject
   package let cells: [TableCell]
-  /// By which the columns sort.
+  /// The values by which the columns sort.
   package let keys: [JSONValue]
   /// A sentence with everything that the table may have cut or left out.
   package let detail: String
-  /// The job of a row in the list of jobs.
+  /// The job, for a row in the list of jobs.
   package let job: JobRow?
 
-  /// Whether a filter finds it; upper and lower case are the same.
+  /// Returns whether the row contains the text of a filter. Ignores case.
   package func contains(_ text: String) -> Bool {
     let text = text.lowercased()
-    // As the database searches.
+    // The database searches path and URL too.
     if let job { return [job.path, job.url].contains { $0.lowercased().contains(text) } }
     return cells.contains { $0.text.lowercased().contains(text) }
       || detail.lowercased().contains(text)
@@ -102,13 +102,14 @@ package struct TopRow: Sendable, Equatable {
   }
 }
 
-/// A list's columns on a full screen: how wide each may be, and which go first where there is too little room.
+/// The columns of a list on a full screen: the widths that they may have, and the order in which they are left out if there is
+/// too little room.
 package struct TopTable<Row>: Sendable {
   package struct Column: Sendable {
     let listing: Listing<Row>.Column
     let width: ClosedRange<Int>
     let rank: Int
-    /// Whether the column's value, 0...1, is drawn as a bar.
+    /// Whether the column's value from 0 to 1 is drawn as a bar.
     let isBar: Bool
 
     init(
@@ -129,7 +130,7 @@ package struct TopTable<Row>: Sendable {
     columns = parts.map { $0.listing.column(width: $0.width, rank: $0.rank) }
   }
 
-  /// The columns of `listing` that `sizes` names by their keys, in that order.
+  /// Creates the table from the columns of `listing` whose keys are in `sizes`, in the order of `sizes`.
   package init(
     _ listing: [Listing<Row>.Column], _ sizes: [(key: String, width: ClosedRange<Int>, rank: Int)]
   ) {

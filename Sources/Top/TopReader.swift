@@ -5,12 +5,13 @@ import Postgres
 package import Reports
 import Synchronization
 
-/// Reads what `haul top` shows, through outages of the database too.
+/// Reads the data that `haul top` shows, and continues through outages of the database.
 ///
-/// Two sessions: one for what is quick on any pool and comes every interval (figures, and what runs), one for what may take long
-/// and comes the more seldom the longer it takes, so that looking costs the database a twentieth of one process at most.
+/// It uses two sessions. One reads every interval what is fast on any pool: the figures and the running jobs. The other reads
+/// what may be slow. The longer a read takes, the less often it runs, so that reading costs the database at most a twentieth of
+/// one process.
 package final class TopReader: Sendable {
-  /// What is found.
+  /// A result of reading.
   package enum Reading: Sendable {
     case since(PoolContext)
     case figures(PoolFigures)
@@ -18,24 +19,24 @@ package final class TopReader: Sendable {
     case waiting(PoolWaiting)
     case workers(PoolWorkers)
     case rows(TopPane, TopPage)
-    /// What a search for jobs has found.
+    /// The result of a search for jobs.
     case jobs(TopSearch, TopPage)
-    /// All of a job; nil for one that is gone.
+    /// The report of a job, or nil if the job is gone.
     case detail(Int64, JobReport?)
-    /// Why a pane could not be read.
+    /// The reason why a pane could not be read.
     case trouble(TopPane, String)
     case lost(String)
   }
 
-  /// Most rows of a pane.
+  /// The largest number of rows in a pane.
   private static let limit = 500
-  /// Most rows of a page of jobs: each costs the database several look-ups.
+  /// The largest number of jobs on a page. Each job costs the database several look-ups.
   private static let jobLimit = 300
-  /// Longer than this nothing is waited for.
+  /// The longest time to wait for an answer of the database.
   private static let patience = Duration.seconds(30)
-  /// After a read, the next one of its kind waits this many times as long as that read took.
+  /// After a slow read, the next read of the same kind waits this many times as long as the read took.
   private static let rest = 19
-  /// It never waits longer than this.
+  /// The longest wait between two slow reads of the same kind.
   private static let longestRest = Duration.seconds(30)
 
   private let configuration: ConnectionConfiguration
@@ -45,9 +46,9 @@ package final class TopReader: Sendable {
   private let tell: @Sendable (Reading) -> Void
   private let query: Mutex<TopQuery>
   private let isChanged = Mutex(false)
-  /// The running jobs that were read last; empty while another pane is shown.
+  /// The running jobs from the last read. Empty while another pane is shown.
   private let running = Mutex([TransferRow]())
-  /// The jobs that were read last, and for which search.
+  /// The search of the last read of jobs, and the jobs it found.
   private let found = Mutex<(search: TopSearch?, jobs: [Int64])>((nil, []))
   private let quickWakes: WakeStream
   private let slowWakes: WakeStream
@@ -61,8 +62,8 @@ package final class TopReader: Sendable {
     }
   }
 
-  /// Calls `tell` with what it finds in the database of `conninfo`, once it runs. `describe` gives the sentence for an error
-  /// of a reader.
+  /// Creates a reader of the database `conninfo`. While it runs, it calls `tell` with each result. `describe` returns the
+  /// sentence for an error.
   package init(
     _ conninfo: String, of part: PoolPart, every interval: Duration,
     describe: @escaping @Sendable (any Error) -> String,
@@ -80,11 +81,11 @@ package final class TopReader: Sendable {
     slowWakes = WakeStream()
   }
 
-  /// What is to be read from now on, at the next interval.
+  /// Sets what to read from the next interval on.
   package func follow(_ query: TopQuery) { self.query.withLock { $0 = query } }
 
-  /// What is to be read from now on; at once, and then every interval. `isChanged`: even if it was read a moment ago, since
-  /// the user waits to see what a key has done to it.
+  /// Sets what to read now and every interval. If `isChanged` is true, it is read even if the last read was a moment ago,
+  /// because the user waits for the effect of an action.
   package func show(_ query: TopQuery, isChanged: Bool = false) {
     follow(query)
     if isChanged { self.isChanged.withLock { $0 = true } }
@@ -93,7 +94,7 @@ package final class TopReader: Sendable {
   }
 
   /// Reads until the task is cancelled.
-  /// - Throws: what no waiting mends before the first connection: a wrong password and such.
+  /// - Throws: an error before the first connection that waiting cannot fix, such as a wrong password.
   package func run() async throws {
     let ticker = Task { [interval] in
       while !Task.isCancelled {
@@ -154,12 +155,12 @@ package final class TopReader: Sendable {
     }
   }
 
-  /// What runs, and what ran at the last look and has ended since.
+  /// Reads the running jobs, and the jobs that ended since the last read.
   private func transfers(_ queue: JobQueue) async throws -> TopPage {
     let rows = try await queue.transfers(of: part, limit: Self.limit + 1)
     let jobs = Set(rows.map(\.job))
     let gone = running.withLock { $0 }.filter { !jobs.contains($0.job) }
-    // The list shows a few of them.
+    // The list shows only some of the ended jobs.
     let ended =
       try await gone.isEmpty ? [] : queue.listed(gone.suffix(TopList.mostLeaving).map(\.job))
     running.withLock { $0 = rows }
@@ -175,14 +176,14 @@ package final class TopReader: Sendable {
 
   // MARK: Slow
 
-  /// What is read now and then.
+  /// The data of one slow read.
   private enum Source: Hashable {
     case leader, waiting, workers
     case pane(TopPane)
     case jobs(TopSearch)
     case detail(Int64)
 
-    /// Between two reads at least.
+    /// Returns the least time between two reads.
     func pace(_ interval: Duration) -> Duration {
       switch self {
       case .leader, .waiting, .workers: max(interval, .seconds(5))
@@ -190,7 +191,7 @@ package final class TopReader: Sendable {
       }
     }
 
-    /// Whether there are only a few of its kind.
+    /// Whether there are only a few sources of this kind, so that their times are always kept.
     var isLasting: Bool {
       switch self {
       case .leader, .waiting, .workers, .pane: true
@@ -204,7 +205,7 @@ package final class TopReader: Sendable {
     var due: [Source: ContinuousClock.Instant] = [:]
     for await _ in slowWakes.stream {
       let query = query.withLock { $0 }
-      // The pane first: somebody is waiting for it.
+      // Read the pane first, because the user waits for it.
       let shown: Source? =
         if let job = query.detail { .detail(job) } else {
           switch query.pane {
@@ -213,7 +214,7 @@ package final class TopReader: Sendable {
           default: .pane(query.pane)
           }
         }
-      // Searches and jobs of before need not be remembered: a person comes back slowly.
+      // The times of earlier searches and details need not be kept. A person takes a while to return to them.
       due = due.filter { $0.key.isLasting || $0.key == shown }
       let isChanged = isChanged.withLock { isChanged in
         defer { isChanged = false }
@@ -223,15 +224,15 @@ package final class TopReader: Sendable {
         let asked = clock.now
         if let wait = due[source], asked < wait, !isChanged || source != shown { continue }
         let begun = try await attempt(session, query.pane) { queue in
-          // What was waited for a connection is no work of the database.
+          // Waiting for a connection is no work of the database.
           let start = clock.now
           try await self.read(source, from: queue)
           return start
         }
-        // What fails, after its whole time perhaps, is not asked again at once either.
+        // A failed read, which may have taken its whole time, is not repeated at once either.
         let start = begun ?? asked
         let rest = min(start.duration(to: clock.now) * Self.rest, Self.longestRest)
-        // A tick early counts as in time.
+        // A tick that comes slightly early still counts.
         due[source] = start + max(source.pace(interval) - .milliseconds(50), rest)
       }
     }
@@ -257,7 +258,7 @@ package final class TopReader: Sendable {
   private func rows(of pane: TopPane, from queue: JobQueue) async throws -> [TopRow] {
     let most = Self.limit + 1
     switch pane {
-    // These have reads of their own.
+    // These panes are read by separate functions.
     case .running, .jobs: return []
     case .queues:
       let rows = try await queue.queues().filter { part == .all || part == .queue($0.queue) }
@@ -275,7 +276,7 @@ package final class TopReader: Sendable {
     TopPage(Array(rows.prefix(limit)), left: left, isCut: rows.count > limit)
   }
 
-  /// A page of jobs, and what has become of those of the last look that are no longer on it.
+  /// Reads a page of jobs, and the new state of jobs that were on the last page but are no longer on it.
   private func jobs(_ search: TopSearch, from queue: JobQueue) async throws -> TopPage {
     let before = found.withLock { $0.search == search ? $0.jobs : [] }
     let selected = query.withLock { $0.search == search ? $0.selected : nil }
@@ -284,7 +285,7 @@ package final class TopReader: Sendable {
       and: before + (selected.map { [$0] } ?? []))
     found.withLock { $0 = (search, page.rows.map(\.job)) }
     let left = page.others.filter { before.contains($0.job) && !search.admits($0) }
-    // The one that the cursor is on stays when newer ones fill the page.
+    // The job under the cursor stays even when newer jobs fill the page.
     let kept = page.older.map { older in
       page.others.filter { $0.job == selected && $0.job < older && search.admits($0) }
     }
@@ -293,7 +294,7 @@ package final class TopReader: Sendable {
       isCut: page.older != nil, older: page.older)
   }
 
-  /// nil if it failed: the session reconnects by itself, and any other error is shown in `pane`.
+  /// Returns nil after an error. The session reconnects by itself. Any other error is shown in `pane`.
   @discardableResult
   private func attempt<Answer: Sendable>(
     _ session: Session, _ pane: TopPane,

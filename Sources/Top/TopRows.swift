@@ -27,7 +27,7 @@ extension QueueRow {
 }
 
 extension HostRow {
-  /// With what `haul hosts` says below a row, the reason first, for a narrow screen.
+  /// The text that `haul hosts` shows below a row, with the reason first, for a narrow screen.
   private static let idle = Column(
     "IDLE", key: "why_idle", value: { .text($0.whyIdle) },
     text: { row in
@@ -41,7 +41,7 @@ extension HostRow {
     columns.filter { $0.key != idle.key } + [idle],
     [
       ("host", 16...60, 0), ("running", 7...7, 1), ("cap", 6...9, 2), ("min_interval", 8...8, 4),
-      // `blocked: rate_limited…`
+      // The least width shows `blocked: rate_limited…`.
       ("waiting", 7...7, 3), ("why_idle", 22...80, 0),
     ])
 

@@ -5,30 +5,30 @@ package import JobModel
 package import JobQueue
 import Terminal
 
-/// `haul top` in a terminal: keys and findings go to its model, whose picture is drawn and whose requests are done here.
+/// Runs `haul top` in a terminal. It passes keys and results to the model, draws its picture, and carries out its requests.
 package struct TopScreen {
   private enum Event: Sendable {
     case key(Key)
     case resized(columns: Int, rows: Int)
-    /// Comes every second.
+    /// A second has passed.
     case tick
-    /// Another program has written on the screen.
+    /// Another program wrote on the screen.
     case disturbed
     case found(TopReader.Reading)
-    /// The number of jobs that the running action has changed so far.
+    /// The number of jobs that the current action has changed so far.
     case counted(Int)
     case done(String, isError: Bool)
     /// The terminal is gone, or the pool cannot be read.
     case over((any Error)?)
   }
 
-  /// Gives its argument a queue on a connection of its own.
+  /// Calls its argument with a queue on a separate connection.
   package typealias WithQueue =
     @Sendable (@Sendable (JobQueue) async throws -> String) async throws -> String
-  /// The sentence for an error of any kind, for a user who may need the role.
+  /// Returns the sentence for an error of any kind. The user may need the role.
   package typealias Describe = @Sendable (any Error, PoolRole) -> String
 
-  /// How long until a new terminal size is noticed, and until a lone escape byte counts as the Escape key.
+  /// The time until a new terminal size is noticed, and until a single escape byte counts as the Escape key.
   private static let pulse = Duration.milliseconds(100)
 
   private let withQueue: WithQueue
@@ -41,7 +41,7 @@ package struct TopScreen {
   private let reader: TopReader
   private let first: TopModel
 
-  /// Watches `part` of the pool; nothing happens before ``run()``.
+  /// Creates a screen for `part` of the pool. Nothing happens before ``run()``.
   package init(
     _ part: PoolPart, every interval: Duration, conninfo: String,
     withQueue: @escaping WithQueue, verify: @escaping TopAction.Verify,
@@ -58,7 +58,7 @@ package struct TopScreen {
     first = TopModel(part: part, interval: interval)
   }
 
-  /// Returns when the user has quit. However it ends, by a signal too, the terminal is as it was before.
+  /// Runs until the user quits. The terminal is restored in every case, even after a signal.
   package func run() async throws {
     StopSignals.beforeEnding { [terminal] in terminal.leave() }
     StopSignals.aroundSuspension(
@@ -83,7 +83,7 @@ package struct TopScreen {
     try await follow()
   }
 
-  /// Waits for keys, and looks at the terminal's size and state now and then. For a thread of its own.
+  /// Waits for keys, and regularly checks the terminal's size and state. Blocks, so call it on a separate thread.
   private static func readKeys(_ terminal: RawTerminal, _ input: AsyncStream<Event>.Continuation) {
     var decoder = KeyDecoder()
     var size = (columns: 0, rows: 0)
@@ -146,7 +146,7 @@ package struct TopScreen {
     }
   }
 
-  /// On a connection of its own: a large batch takes its time.
+  /// Performs the action on a separate connection, because a large batch takes long.
   private func perform(_ action: TopAction) {
     Task { [withQueue, verify, describe, input] in
       do {
@@ -162,7 +162,7 @@ package struct TopScreen {
 }
 
 extension TopModel {
-  /// Takes what a reader has read.
+  /// Stores a result of the reader.
   package mutating func take(_ reading: TopReader.Reading, at now: ContinuousClock.Instant) {
     switch reading {
     case .since(let since): identify(since)

@@ -1,21 +1,21 @@
 package import JobModel
 package import JobQueue
 
-/// Which jobs the list of jobs shows. Pure.
+/// The search whose jobs the list of jobs shows. It has no side effects.
 package struct TopSearch: Sendable, Hashable {
-  /// The part of the pool that is watched.
+  /// The part of the pool that `haul top` watches.
   let part: PoolPart
   package private(set) var state: JobState?
   package private(set) var batch: String?
   package private(set) var queue: String?
   package private(set) var host: String?
   package private(set) var error: ErrorClass?
-  /// A part of the path or of the URL.
+  /// Text that the path or the URL must contain.
   package private(set) var text = ""
-  /// The pages that were gone through: each shows jobs below its id, and the last is shown now.
+  /// The pages up to the current one, which is the last. Each page shows jobs with ids below its number.
   package private(set) var pages: [Int64] = []
 
-  /// All jobs of `part`.
+  /// Creates a search for all jobs of `part`.
   package init(of part: PoolPart) {
     self.part = part
     switch part {
@@ -25,7 +25,7 @@ package struct TopSearch: Sendable, Hashable {
     }
   }
 
-  /// Jobs of `part` that belong to a row; nil for a row that has no list of jobs.
+  /// Creates a search for the jobs of `part` that belong to a row. Returns nil for a row that has no list of jobs.
   package init?(of part: PoolPart, _ subject: TopSubject) {
     self.init(of: part)
     switch subject {
@@ -40,10 +40,10 @@ package struct TopSearch: Sendable, Hashable {
     }
   }
 
-  /// Whether nothing narrows it but the part of the pool, and its first page is shown.
+  /// Whether the search shows the first page of all jobs of `part`.
   package var isAll: Bool { self == TopSearch(of: part) }
 
-  /// Jobs of the page have ids below this one.
+  /// The id below which all ids on the page are.
   package var before: Int64 { pages.last ?? .max }
 
   package var selector: JobSelector {
@@ -56,7 +56,7 @@ package struct TopSearch: Sendable, Hashable {
     return selector
   }
 
-  /// What narrows it, beyond the part of the pool, for people: `failed, batch films`.
+  /// The conditions of the search except `part`, for people: `failed, batch films`.
   package var words: String {
     let all = TopSearch(of: part)
     return [
@@ -67,12 +67,12 @@ package struct TopSearch: Sendable, Hashable {
     ].compactMap { $0 }.joined(separator: ", ")
   }
 
-  /// Those that a person asks for most come first.
+  /// The states, the most frequently wanted first.
   private static let states: [JobState?] = [
     nil, .running, .failed, .queued, .scheduled, .interrupted, .paused, .cancelled, .completed,
   ]
 
-  /// Only jobs in the next state, or in the one before; after the last state, all.
+  /// Searches for jobs in the next or the previous state. After the last state, searches for jobs in any state.
   package mutating func nextState(_ step: Int) {
     let place = Self.states.firstIndex(of: state) ?? 0
     state = Self.states[(place + step + Self.states.count) % Self.states.count]
@@ -80,61 +80,61 @@ package struct TopSearch: Sendable, Hashable {
     pages = []
   }
 
-  /// Only jobs of that batch, or of any again where it is that one already.
+  /// Searches for jobs of the batch `name`, or of any batch if a batch is already chosen.
   package mutating func toggle(batch name: String?) {
     let whole = TopSearch(of: part).batch
     batch = batch == whole ? name ?? whole : whole
     pages = []
   }
 
-  /// Only jobs of that host, or of any again where one is chosen already.
+  /// Searches for jobs of the host `name`, or of any host if a host is already chosen.
   package mutating func toggle(host name: String) {
     host = host == nil ? name : nil
     pages = []
   }
 
-  /// Only jobs whose path or URL contains it.
+  /// Searches for jobs whose path or URL contains `text`.
   package mutating func find(_ text: String) {
     self.text = text
     pages = []
   }
 
-  /// The page of jobs below that id.
+  /// Goes to the page of jobs with ids below `job`.
   package mutating func goOn(before job: Int64) { pages.append(job) }
 
-  /// The page before; nothing where the first is shown.
+  /// Goes back to the page before. Does nothing on the first page.
   package mutating func goBack() { _ = pages.popLast() }
 
-  /// Everything that a row must have to be found; not the text.
+  /// Returns whether the row has the state and error class that the search asks for. Does not check the text.
   package func admits(_ row: JobRow) -> Bool {
     (state == nil || row.state == state) && (error == nil || row.error == error)
   }
 }
 
-/// What is on the screen, and so is to be read.
+/// The part of the data that is on the screen, and must be read.
 package struct TopQuery: Sendable, Equatable {
   package var pane: TopPane
   package var search: TopSearch
   /// The job whose detail is shown instead of the pane.
   package var detail: Int64?
-  /// The job that the cursor is on.
+  /// The job under the cursor.
   package var selected: Int64?
 
-  /// Whether the same is to be read for both.
+  /// Returns whether both queries read the same data.
   func reads(as other: TopQuery) -> Bool {
     pane == other.pane && detail == other.detail
       && (pane != .jobs || detail != nil || search == other.search)
   }
 }
 
-/// Rows of a pane as they were read.
+/// The rows of a pane, as they were read.
 package struct TopPage: Sendable {
   package var rows: [TopRow]
-  /// Jobs that the last page had, and that are no longer on it since they ended or changed their state.
+  /// The jobs that were on the last page, and are no longer on it because they ended or changed their state.
   package var left: [TopRow]
   /// Whether there are more rows than these.
   package var isCut: Bool
-  /// Where the next page of a list of jobs begins.
+  /// The id below which the next page of jobs begins.
   package var older: Int64?
 
   package init(
