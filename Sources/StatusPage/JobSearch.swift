@@ -3,13 +3,13 @@ import JobQueue
 
 /// The parameters of `/api/jobs`.
 struct JobSearch: Sendable, Equatable {
-  /// Maximum number of jobs in one answer.
+  /// The largest number of jobs in one response.
   static let most = 100
 
   var selector = JobSelector()
-  /// Text in the path or URL; empty: any.
+  /// Text that the path or URL must contain. Empty finds all jobs.
   var text = ""
-  /// Only jobs with a smaller id.
+  /// The id below which to search: only jobs with a smaller id are found.
   var before = Int64.max
 
   init() {}
@@ -43,7 +43,7 @@ struct JobSearch: Sendable, Equatable {
     return id
   }
 
-  /// An invalid query; the sentence says why.
+  /// The error for an invalid query. The sentence says why.
   struct Wrong: Error, Equatable {
     let sentence: String
 

@@ -1,15 +1,16 @@
 import FoundationEssentials
 import HaulCLibcrypto
 
-/// The page and the login form. Each is self-contained, so the browser loads no other resource.
+/// Makes the page and the login form. Each is self-contained, so the browser loads no other resource.
 enum Page {
-  /// Content security policy of the page (CSP Level 3): allows only its own style and script, by digest, and its own data.
+  /// The content security policy of the page (CSP Level 3). It allows only the page's own style and script, by digest, and its
+  /// own data.
   static let policy = policy(style: file("page.css"), script: script)
   static let formPolicy = policy(style: file("page.css"), script: nil)
   /// The policy of every response that is not a page.
   static let closedPolicy = "default-src 'none'; frame-ancestors 'none'"
 
-  /// The page with its first data. Its script asks for more.
+  /// Returns the page with its first data. The page's script asks for more.
   static func html(_ state: PageState) -> String {
     filled(
       file("page.html"),
@@ -20,7 +21,7 @@ enum Page {
       ])
   }
 
-  /// The form that asks for the token, with a sentence if the last token was wrong.
+  /// Returns the form that asks for the token, with a sentence if the last token was wrong.
   static func login(_ sentence: String?) -> String {
     filled(
       file("login.html"),
@@ -30,12 +31,12 @@ enum Page {
       ])
   }
 
-  /// The page's title. The script sets the same one.
+  /// Returns the page's title. The script sets the same title.
   private static func title(_ state: PageState) -> String {
     state.pool.map { "\($0) – Haul" } ?? "Haul"
   }
 
-  /// The counts as a sentence, for browsers without JavaScript.
+  /// Returns the counts as a sentence, for browsers without JavaScript.
   private static func summary(_ state: PageState) -> String {
     guard let totals = state.totals else { return state.trouble ?? "" }
     return
@@ -62,7 +63,7 @@ enum Page {
     text.replacing(scalars: ["&": "&amp;", "<": "&lt;", ">": "&gt;", "\"": "&quot;"])
   }
 
-  /// The scripts in the order in which they need each other. The last one starts the requests.
+  /// The scripts, each after the scripts that it needs. The last one starts the requests.
   private static let script = ["nodes", "tables", "pool", "jobs", "page"]
     .map { file("\($0).js") }.joined()
 

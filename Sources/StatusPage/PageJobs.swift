@@ -2,10 +2,10 @@ import FoundationEssentials
 import JobModel
 import JobQueue
 
-/// Jobs in the form that the page's script reads. Keys are columns of the views; times are in the database's format.
+/// Jobs in the form that the page's script reads. Keys are columns of the views. Times are in the database's format.
 struct PageJobs: Encodable, Sendable {
   var jobs: [Job]
-  /// Older jobs have smaller ids than this; nil if there are none.
+  /// The id below which all older jobs are, or nil if there are none.
   var older: Int64?
 
   struct Job: Encodable, Sendable {
@@ -33,7 +33,7 @@ struct PageJobs: Encodable, Sendable {
     var error, message: String?
   }
 
-  /// One job with its attempts, the latest first.
+  /// A job with its attempts, the latest first.
   struct Detail: Encodable, Sendable {
     var job: Job
     var attempts: [Attempt]

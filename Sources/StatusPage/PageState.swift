@@ -1,12 +1,12 @@
 import JobModel
 import JobQueue
 
-/// The page's data in the form that its script reads. Keys are columns of the views; ages and durations are in seconds.
+/// The page's data in the form that its script reads. Keys are columns of the views. Ages and durations are in seconds.
 struct PageState: Encodable, Sendable {
-  /// Whether the database answered. If not, `trouble` says why and the rest is missing.
+  /// Whether the database answered. If not, `trouble` says why, and the other values are missing.
   var up: Bool
   var trouble: String?
-  /// The database and its server; nil until it has answered.
+  /// The database and its server, or nil until the database has answered.
   var pool: String?
   var version: String
   /// Whether this process is the leader, which runs the maintenance.
@@ -16,13 +16,13 @@ struct PageState: Encodable, Sendable {
   var minutes: [[Int64]]?
   var workers: [Worker]?
   var gone: Gone?
-  /// Seconds since the following values were counted.
+  /// The time in seconds since the following values were counted.
   var countedAge: Double?
   var queues: [Queue]?
   var hosts: [Host]?
   var hostCounts: [HostCount]?
   var batches: [Batch]?
-  /// Number of all batches.
+  /// The number of all batches.
   var batchCount: Int64?
   var failures: [Failure]?
 
@@ -59,7 +59,7 @@ struct PageState: Encodable, Sendable {
     var trouble: String?
   }
 
-  /// Number of ended workers.
+  /// The numbers of ended workers.
   struct Gone: Encodable, Sendable {
     var dead, stopped: Int64
   }
@@ -87,7 +87,7 @@ struct PageState: Encodable, Sendable {
   struct Batch: Encodable, Sendable {
     var batch: String
     var jobs, completed, failed, cancelled, running, rate, bytes: Int64
-    /// Downloaded fractions of the unfinished jobs' files, added up.
+    /// The downloaded fractions of the unfinished jobs' files, added up: 1 is one whole file.
     var parts: Double
     var secondsLeft: Double?
     var steering: String?

@@ -2,12 +2,12 @@ import JobQueue
 import Postgres
 import Synchronization
 
-/// Reads the pool for all clients over connections of its own. It reads at most once per ``liveInterval``, and counts rows so
-/// rarely that this keeps the database busy for at most 2 % of the time.
+/// Reads the pool for all clients over separate connections. It reads at most once per ``liveInterval``. It counts rows so
+/// rarely that counting keeps the database busy for at most 2 % of the time.
 actor PoolReader {
-  /// The facts that were read, and their age.
+  /// The facts that were read, with their age.
   struct Reading: Sendable {
-    /// nil if the database did not answer in time; `trouble` says why.
+    /// The live facts, or nil if the database did not answer in time. `trouble` then says why.
     var live: LiveFacts?
     var trouble: String?
     /// The last known counts, even if the database does not answer now.
@@ -18,40 +18,40 @@ actor PoolReader {
   }
 
   private struct Count {
-    /// nil if counting failed.
+    /// The counted facts, or nil if counting failed.
     let facts: CountedFacts?
     let at: ContinuousClock.Instant
     let took: Duration
 
-    /// Whether to count again.
+    /// Whether it is time to count again.
     var isDue: Bool { at.duration(to: .now) > max(PoolReader.liveInterval, took * 50) }
-    /// Whether it is fast enough for a request to wait for it.
+    /// Whether counting is fast enough for a request to wait for it.
     var isQuick: Bool { took < .milliseconds(200) }
-    /// Whether it is fast enough to run with each live read, in the same snapshot.
+    /// Whether counting is fast enough to run with each live read, in the same snapshot.
     var isAlways: Bool { facts != nil && took * 50 < PoolReader.liveInterval }
   }
 
   static let liveInterval = Duration.milliseconds(900)
-  /// Maximum wait for an answer of the database.
+  /// The longest wait for an answer of the database.
   private static let patience = Duration.seconds(3)
 
   private let session: Session
   /// A separate connection, because counting may take long.
   private let counting: Session
-  /// For the page's searches of jobs.
+  /// The connection for the page's searches of jobs.
   private let looking: Session
   private let lastError: LastError
   private var live: (reading: Result<LiveFacts, any Error>, at: ContinuousClock.Instant)?
   private var liveTask: Task<Result<LiveFacts, any Error>, Never>?
-  /// The last count, and the last successful one.
+  /// The last count. `counted` is the last successful one.
   private var count: Count?
   private var counted: Count?
   private var countTask: Task<Void, Never>?
   private var ended = EndedCounter()
 
-  /// Connects at the first read. `conninfo` is a libpq connection string.
+  /// Creates a reader that connects at the first read. `conninfo` is a libpq connection string.
   init(conninfo: String) {
-    // Compiling a count takes longer than counting (measured, 400,000 attempts).
+    // Compiling the query for a count takes longer than counting (measured with 400,000 attempts).
     let configuration = ConnectionConfiguration(
       conninfo: conninfo, applicationName: "haul-page", queryTimeout: .seconds(60),
       needsSession: false, compiles: false)
@@ -73,7 +73,7 @@ actor PoolReader {
     await looking.close()
   }
 
-  /// The newest jobs of `search`, at most ``JobSearch/most``.
+  /// Returns the newest jobs of `search`, at most ``JobSearch/most``.
   ///
   /// - Throws: `PostgresError.timedOut` if the database takes longer than three seconds; `JobQueueError.noSuchName`.
   func jobs(_ search: JobSearch) async throws -> JobPage {
@@ -83,9 +83,9 @@ actor PoolReader {
     }
   }
 
-  /// A job and its attempts, oldest first.
+  /// Returns a job and its attempts, oldest first.
   ///
-  /// - Throws: as ``jobs(_:)``.
+  /// - Throws: the errors of ``jobs(_:)``.
   func job(_ id: Int64) async throws -> (JobRow, [AttemptRow]) {
     var selector = JobSelector()
     selector.ids = [id]
@@ -108,7 +108,7 @@ actor PoolReader {
     }.get()
   }
 
-  /// The current facts.
+  /// Returns the current facts.
   func read() async -> Reading {
     let live = await readLive()
     if case .success = live { await readCount() }
@@ -177,7 +177,7 @@ actor PoolReader {
       + ([".", "?"].contains { text.hasSuffix($0) } ? "" : ".")
   }
 
-  /// Returns when `task` has ended or the time is over.
+  /// Returns when `task` has ended, or after `limit`.
   private static func wait(for task: Task<Void, Never>, atMost limit: Duration) async {
     let (stream, input) = AsyncStream.makeStream(of: Never.self)
     let timer = Task {
@@ -192,7 +192,7 @@ actor PoolReader {
     timer.cancel()
   }
 
-  /// Returns the result of `body`, or cancels it when the time is over.
+  /// Returns the result of `body`. After `limit` it cancels `body` and returns ``DatabaseTimeout``.
   private static func within<Value: Sendable>(
     _ limit: Duration, _ body: @escaping @Sendable () async throws -> Value
   ) async -> Result<Value, any Error> {
@@ -210,12 +210,12 @@ actor PoolReader {
   }
 }
 
-/// The database did not answer in time.
+/// The error if the database did not answer in time.
 private struct DatabaseTimeout: Error, CustomStringConvertible {
   let description = "the database does not answer"
 }
 
-/// The reason while there is no connection.
+/// The reason why there is no connection.
 private final class LastError: Sendable {
   private let state = Mutex<String?>(nil)
 

@@ -1,6 +1,6 @@
 extension String {
-  /// The string with some scalars replaced. It compares scalars, not characters: after a scalar that joins the next one
-  /// (UAX #29, "Prepend", such as U+0600) a `<` is no character of its own.
+  /// Returns the string with some scalars replaced. It compares scalars, not characters, because a scalar such as U+0600 joins
+  /// with a following `<` to one character (UAX #29, "Prepend").
   func replacing(scalars table: [Unicode.Scalar: String]) -> String {
     var text = String.UnicodeScalarView()
     for scalar in unicodeScalars {

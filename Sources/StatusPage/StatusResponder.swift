@@ -3,7 +3,7 @@ import JobQueue
 import Log
 import Postgres
 
-/// Answers requests.
+/// Answers the requests of clients.
 struct StatusResponder: Sendable {
   let rules: AccessRules
   let reader: PoolReader
@@ -13,7 +13,7 @@ struct StatusResponder: Sendable {
   let refusals = RefusalCount()
   let readers = ReaderPlaces()
 
-  /// Header fields of every answer. They forbid caching, content sniffing, framing and referrers.
+  /// The header fields of every response. They forbid caching, content sniffing, framing and referrers.
   private static let fields = [
     "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store", "X-Frame-Options": "DENY",
@@ -74,7 +74,7 @@ struct StatusResponder: Sendable {
     ).pageJSON
   }
 
-  /// Returns JSON, or an error with a sentence.
+  /// Returns the JSON from `body`, or an error with a sentence.
   private func found(
     _ request: HTTPRequest, _ body: () async throws -> String
   ) async -> HTTPResponse {

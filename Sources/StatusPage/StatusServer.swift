@@ -2,7 +2,7 @@ package import Log
 
 /// Serves the metrics and the page of a pool on one address. It only reads, so the rights of `haul_monitor` are enough.
 package final class StatusServer: Sendable {
-  /// The address that it listens on, with its actual port.
+  /// The address that the server listens on, with the actual port.
   package let address: ListenAddress
   private let reader: PoolReader
   private let server: HTTPServer
@@ -10,8 +10,8 @@ package final class StatusServer: Sendable {
   /// Starts to listen on `address`. Connects to the database at the first request.
   ///
   /// - Parameters:
-  ///   - token: the secret that every client must send; nil only on a loopback address.
-  ///   - leader: returns this process's facts as leader.
+  ///   - token: the secret that every client must send. It may be nil only on a loopback address.
+  ///   - leader: returns facts about this process as leader.
   package init(
     on address: ListenAddress, token: ListenToken?, conninfo: String, version: String,
     leader: @escaping @Sendable () -> LeaderFacts, logger: Logger

@@ -1,4 +1,4 @@
-/// The paths that the server answers.
+/// A path that the server answers.
 enum Endpoint: String, CaseIterable, Sendable {
   case page = "/"
   case state = "/api/state"
@@ -13,25 +13,25 @@ enum Endpoint: String, CaseIterable, Sendable {
   var readsDatabase: Bool { self != .health && self != .login }
 }
 
-/// Decides from a request alone how to answer it.
+/// Decides from a request alone how to answer the request.
 struct AccessRules: Sendable {
-  /// How to answer a request.
+  /// The way to answer a request.
   enum Verdict: Sendable, Equatable {
     /// Answer the request. `isKnown`: the client has the token, or needs none.
     case serve(Endpoint, isKnown: Bool)
     /// Show the login form, with a sentence if the last token was wrong.
     case askToken(status: UInt32, String?)
-    /// The token was right: a session begins.
+    /// Begin a session, because the token was right.
     case begin(session: String)
     case answer(HTTPResponse)
   }
 
   static let cookie = "haul_session"
 
-  /// nil: only this machine can connect, and every user on it may.
+  /// The token, or nil if only this machine can connect. Then every user on this machine may.
   let token: ListenToken?
 
-  /// The verdict at `now`, in seconds since 1970.
+  /// Returns the way to answer a request at `now`, in seconds since 1970.
   func verdict(on request: HTTPRequest, now: Int64) -> Verdict {
     if token == nil, !Self.isLocal(host: request.fields[.host] ?? "") {
       return .answer(
@@ -87,7 +87,7 @@ struct AccessRules: Sendable {
     return .begin(session: token.session(now: now))
   }
 
-  /// Whether a Host field names a loopback address. This rejects foreign host names that resolve to this machine (DNS
+  /// Returns whether a Host field names a loopback address. This rejects foreign host names that resolve to this machine (DNS
   /// rebinding).
   static func isLocal(host: String) -> Bool {
     var name = host.lowercased()
@@ -99,7 +99,7 @@ struct AccessRules: Sendable {
     return name == "localhost" || ListenAddress("\(name):0")?.isLoopback == true
   }
 
-  /// The value of a cookie (RFC 6265 §4.2.1). If the name repeats, the first one counts.
+  /// Returns the value of a cookie (RFC 6265 §4.2.1). If the name repeats, the first one counts.
   static func cookie(_ name: String, in field: String) -> String? {
     for pair in field.split(separator: ";") {
       let sides = pair.split(separator: "=", maxSplits: 1)
@@ -110,7 +110,7 @@ struct AccessRules: Sendable {
     return nil
   }
 
-  /// The value of a field of a form as browsers send it (WHATWG URL, "application/x-www-form-urlencoded").
+  /// Returns the value of a form field as browsers send it (WHATWG URL, "application/x-www-form-urlencoded").
   static func formValue(_ name: String, in form: String) -> String? {
     for pair in form.split(separator: "&") {
       let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)

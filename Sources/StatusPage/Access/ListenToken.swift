@@ -1,10 +1,11 @@
 import HaulCLibcrypto
 
-/// The secret of the status page, and the sessions signed with it. Comparisons take constant time, so guesses learn nothing.
+/// The secret of the status page, which also signs sessions. Comparisons take constant time, so guesses learn nothing.
 package struct ListenToken: Sendable {
   /// Lifetime of a session in seconds.
   static let sessionSeconds: Int64 = 12 * 3600
-  /// A shorter one could be guessed; a longer one does not fit into the form.
+  /// The least number of characters in a token. A shorter token could be guessed; one longer than `longest` does not fit into
+  /// the form.
   private static let shortest = 16
   private static let longest = 4096
 
@@ -31,16 +32,16 @@ package struct ListenToken: Sendable {
     bytes = Array(text.utf8)
   }
 
-  /// Whether `guess` is the token.
+  /// Returns whether `guess` is the token.
   func matches(_ guess: String) -> Bool { areEqual(sign("token \(guess)"), sign(secret)) }
 
-  /// The cookie of a session that begins at `now`, in seconds since 1970: its signed end.
+  /// Returns the cookie of a session that begins at `now`, in seconds since 1970. The cookie is the signed end of the session.
   func session(now: Int64) -> String {
     let end = now + Self.sessionSeconds
     return "\(end).\(hex(sign("session \(end)")))"
   }
 
-  /// Whether `value` was made by ``session(now:)`` and has not ended at `now`.
+  /// Returns whether ``session(now:)`` made `value` and the session has not ended at `now`.
   func isSession(_ value: String, now: Int64) -> Bool {
     let parts = value.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 2, let end = Int64(parts[0]), "\(end)" == parts[0] else { return false }
@@ -50,7 +51,7 @@ package struct ListenToken: Sendable {
 
   private var secret: String { "token " + String(decoding: bytes, as: UTF8.self) }
 
-  /// HMAC-SHA-256 with the token as its key (RFC 2104), so that all compared values have the same length.
+  /// Returns the HMAC-SHA-256 of `text` with the token as its key (RFC 2104), so that all compared values have the same length.
   private func sign(_ text: String) -> [UInt8] {
     var digest = [UInt8](repeating: 0, count: 32)
     let message = Array(text.utf8)
@@ -58,7 +59,7 @@ package struct ListenToken: Sendable {
     return digest
   }
 
-  /// Compares in constant time (CRYPTO_memcmp(3)).
+  /// Compares two values in constant time (CRYPTO_memcmp(3)).
   private func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     unsafe left.count == right.count && CRYPTO_memcmp(left, right, left.count) == 0
   }

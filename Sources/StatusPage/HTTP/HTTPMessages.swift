@@ -1,6 +1,6 @@
 /// The parts of a request that the server uses.
 struct HTTPRequest: Sendable {
-  /// Header fields that are read. If a field repeats, the first one counts.
+  /// A header field that the server reads. If a field repeats, the first one counts.
   enum Field: String, CaseIterable, Sendable {
     case host = "Host"
     case accept = "Accept"
@@ -9,22 +9,22 @@ struct HTTPRequest: Sendable {
     case contentType = "Content-Type"
   }
 
-  /// Query parameters. If a parameter repeats, the first one counts.
+  /// A query parameter. If a parameter repeats, the first one counts.
   enum Parameter: String, CaseIterable, Sendable {
     case id, before, state, batch, queue, host, error, text
   }
 
   var method: String
-  /// Decoded, without the query.
+  /// The decoded path, without the query.
   var path: String
   var fields: [Field: String] = [:]
-  /// Decoded.
+  /// The decoded query parameters.
   var query: [Parameter: String] = [:]
-  /// The body, cut off after ``longestBody``; then `isTooLong` is set.
+  /// The body. A longer body is cut off after ``longestBody``, and `isTooLong` is set.
   var body: [UInt8] = []
   var isTooLong = false
 
-  /// Maximum size of a body in bytes: a form with a token.
+  /// The largest size of a body in bytes. The only body is a form with a token.
   static let longestBody = 4096
 }
 
@@ -32,7 +32,7 @@ struct HTTPRequest: Sendable {
 struct HTTPResponse: Sendable, Equatable {
   var status: UInt32
   var contentType: String
-  /// Header fields besides Content-Type and those of every response.
+  /// The header fields except Content-Type and the fields of every response.
   var fields: [String: String] = [:]
   var body: String
 
@@ -43,7 +43,7 @@ struct HTTPResponse: Sendable, Equatable {
     self.fields = fields
   }
 
-  /// A sentence for people and programs alike.
+  /// Returns a response with a sentence for people and programs alike.
   static func sentence(
     _ status: UInt32, _ text: String, fields: [String: String] = [:]
   ) -> HTTPResponse {

@@ -3,10 +3,11 @@ import Glibc
 import HaulSystem
 import Synchronization
 
-/// An HTTP server: libmicrohttpd with one thread. It receives requests, a task answers each, and it sends the response.
+/// An HTTP server that uses libmicrohttpd with one thread. It receives requests, lets a task answer each, and sends the
+/// responses.
 ///
-/// A connection is suspended while its answer is made, so a slow one does not delay others.
-/// Every connection that is suspended is resumed once; the daemon is stopped when none is (libmicrohttpd: MHD_stop_daemon).
+/// A connection is suspended until its response is ready, so a slow response does not delay others. Every suspended connection
+/// is resumed once. The daemon is stopped only when no connection is suspended (libmicrohttpd: MHD_stop_daemon).
 @safe final class HTTPServer: Sendable {
   typealias Handler = @Sendable (HTTPRequest) async -> HTTPResponse
 
@@ -24,9 +25,9 @@ import Synchronization
   ) throws(ListenError) {
     let connections = OpenConnections(limits)
     desk = RequestDispatcher(handler, connections)
-    // A new connection is accepted first; then another one is ended for it.
+    // The daemon accepts a new connection first. Then another connection is ended to make room.
     let room = haul_http_limits(connections: UInt32(limits.total) + 32, memory: 16 << 10)
-    // The daemon's callbacks use it until `stop` has returned, which holds `self` and so the desk.
+    // The daemon's callbacks use this pointer until `stop` has returned. `stop` keeps `self` alive, and so the dispatcher.
     let context = unsafe Unmanaged.passUnretained(desk).toOpaque()
     guard
       let pointer = unsafe haul_http_start(
@@ -46,7 +47,7 @@ import Synchronization
     sweeper.cancel()
     let listening = unsafe MHD_quiesce_daemon(daemon.pointer)
     for answer in desk.close() { await answer.value }
-    // Joins the daemon's thread, so it must not block one of Swift's threads.
+    // This joins the daemon's thread, so it must not block one of Swift's threads.
     await withCheckedContinuation { continuation in
       let stop: @Sendable () -> Void = { [daemon] in
         unsafe MHD_stop_daemon(daemon.pointer)
@@ -58,20 +59,20 @@ import Synchronization
   }
 }
 
-/// The daemon's handle. `@unchecked Sendable` holds because its calls are safe from any thread (libmicrohttpd: "Thread safety").
+/// The daemon's handle. `@unchecked Sendable` is safe because any thread may use the daemon (libmicrohttpd: "Thread safety").
 @safe private struct Daemon: @unchecked Sendable {
   let pointer: OpaquePointer
 }
 
-/// A connection's handle. `@unchecked Sendable` holds because threads other than the daemon's only resume it, while it is suspended
-/// (libmicrohttpd: MHD_resume_connection).
+/// A connection's handle. `@unchecked Sendable` is safe because threads other than the daemon's only resume the connection,
+/// while it is suspended (libmicrohttpd: MHD_resume_connection).
 @safe private struct ConnectionHandle: @unchecked Sendable {
   let pointer: OpaquePointer
-  /// Unique while it is open.
+  /// The connection's id, unique while the connection is open.
   var id: Int { unsafe Int(bitPattern: pointer) }
 }
 
-/// Hands requests to tasks.
+/// Starts a task for each request.
 private final class RequestDispatcher: Sendable {
   private struct State {
     var isClosed = false
@@ -88,8 +89,8 @@ private final class RequestDispatcher: Sendable {
     self.connections = connections
   }
 
-  /// Starts a task that answers `exchange` and then resumes its suspended connection. Does nothing and returns false once
-  /// the desk is closed.
+  /// Starts a task that answers `exchange` and then resumes its suspended connection. Does nothing and returns false after
+  /// ``close()``.
   func take(_ exchange: Exchange, suspending connection: ConnectionHandle) -> Bool {
     state.withLock { state in
       if state.isClosed { return false }
@@ -106,7 +107,7 @@ private final class RequestDispatcher: Sendable {
     }
   }
 
-  /// Closes the desk. Cancels the answers in progress and returns them.
+  /// Stops accepting requests. Cancels the answers in progress and returns their tasks.
   func close() -> [Task<Void, Never>] {
     let answers = state.withLock { state in
       state.isClosed = true
@@ -119,7 +120,7 @@ private final class RequestDispatcher: Sendable {
   private func forget(_ number: Int) { state.withLock { $0.answers[number] = nil } }
 }
 
-/// One request and its answer. The request arrives on the daemon's thread; a task makes the answer.
+/// A request and its response. The request arrives on the daemon's thread. A task makes the response.
 private final class Exchange: Sendable {
   private struct State {
     var request: HTTPRequest
@@ -144,8 +145,8 @@ private final class Exchange: Sendable {
   }
 }
 
-/// MHD_AccessHandlerCallback: called when a head has come, for each piece of a body, at the end, and once more when the
-/// answer is there.
+/// MHD_AccessHandlerCallback: called when the request's head has arrived, for each piece of a body, at the end, and once more
+/// when the response is ready.
 private let receivePiece:
   @convention(c) (
     UnsafeMutableRawPointer?, OpaquePointer?, UnsafePointer<CChar>?, UnsafePointer<CChar>?,

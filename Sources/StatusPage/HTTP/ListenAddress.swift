@@ -1,14 +1,14 @@
 import Glibc
 
-/// Where to listen: `127.0.0.1:9464`, `[::1]:9464`, `localhost:9464`.
+/// An address to listen on: `127.0.0.1:9464`, `[::1]:9464`, `localhost:9464`.
 package struct ListenAddress: Sendable, Hashable {
-  /// An address in numbers, IPv6 without brackets.
+  /// The numeric address. IPv6 is without brackets.
   package let address: String
-  /// 0: any free port.
+  /// The port. 0 means any free port.
   package var port: UInt16
   let isIPv6: Bool
 
-  /// Parses `text`; nil if it is not an address. The only accepted name is `localhost`.
+  /// Parses `text`. Returns nil if it is not an address. The only accepted name is `localhost`.
   package init?(_ text: String) {
     guard let colon = text.lastIndex(of: ":"),
       let port = UInt16(text[text.index(after: colon)...]),
@@ -22,7 +22,7 @@ package struct ListenAddress: Sendable, Hashable {
     (address, self.port, isIPv6) = (host, port, isBracketed)
   }
 
-  /// Whether only this machine can reach it (RFC 1122 §3.2.1.3, RFC 4291 §2.5.3).
+  /// Whether only this machine can reach the address (RFC 1122 §3.2.1.3, RFC 4291 §2.5.3).
   package var isLoopback: Bool {
     isIPv6 ? bytes == [UInt8](repeating: 0, count: 15) + [1] : bytes.first == 127
   }

@@ -1,17 +1,17 @@
 import Glibc
 import HaulSystem
 
-/// Why the status page cannot listen on an address.
+/// The reason why the status page cannot listen on an address.
 package enum ListenError: Error, Sendable, Equatable {
-  /// Another program has the port, or had it a moment ago.
+  /// Another program uses the port, or did a moment ago.
   case inUse(ListenAddress)
-  /// The kernel refuses it, by its error number: no such address here, or no right to the port.
+  /// The kernel refuses the address. `errno` says why: this machine has no such address, or the user has no right to the port.
   case refused(ListenAddress, errno: Int32)
-  /// The address can be reached from other machines, and there is no token.
+  /// The address can be reached from other machines, but there is no token.
   case needsToken(ListenAddress)
   /// The token file cannot be used. The text says why, but never shows its content.
   case token(path: String, String)
-  /// No thread or memory for the server.
+  /// There is no thread or memory for the server.
   case noRoom
 }
 

@@ -1,9 +1,9 @@
 import Glibc
 
-/// A socket that listens. The owner of the descriptor closes it.
+/// A listening socket. The owner of the descriptor closes it.
 struct ListenSocket {
   let descriptor: Int32
-  /// The address with its actual port.
+  /// The address with the actual port.
   let address: ListenAddress
 
   init(_ wanted: ListenAddress) throws(ListenError) {
@@ -11,7 +11,7 @@ struct ListenSocket {
       Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
     descriptor = socket(wanted.isIPv6 ? AF_INET6 : AF_INET, type, 0)
     guard descriptor >= 0 else { throw .refused(wanted, errno: errno) }
-    // A port whose last connections are still timing out may be listened on again.
+    // Allows listening on a port again while its last connections are still timing out.
     var yes: Int32 = 1
     unsafe setsockopt(
       descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
@@ -27,7 +27,7 @@ struct ListenSocket {
     self.address = address
   }
 
-  /// 0 if the kernel does not report it.
+  /// Returns the actual port of a socket, or 0 if the kernel does not report it.
   private static func port(of descriptor: Int32) -> UInt16 {
     var storage = sockaddr_in6()
     var length = socklen_t(MemoryLayout<sockaddr_in6>.size)

@@ -3,27 +3,27 @@ import Synchronization
 
 /// Tracks the connections of an HTTP server, so that slow clients cannot block others.
 ///
-/// A client has a fixed time to send a whole request and a fixed time to read the response. If a new connection finds no room,
-/// the connection that has kept the server waiting longest is ended, so a health check gets through. To end a connection
-/// this type calls shutdown(2); libmicrohttpd then closes it.
+/// A client has a fixed time to send a whole request and a fixed time to read the response. If there is no room for a new
+/// connection, the connection that has kept the server waiting longest is ended, so that a health check gets through. This type
+/// ends a connection by shutdown(2). libmicrohttpd then closes it.
 final class OpenConnections: Sendable {
   struct Limits: Sendable {
     /// The time for a request's head and body, from the start of the connection or the end of the previous request.
     var request = Duration.seconds(20)
     /// The time for reading a response.
     var answer = Duration.seconds(60)
-    /// The most connections of one address, and of all.
+    /// The largest number of connections from one address. `total` is the largest number from all addresses.
     var perAddress = 64
     var total = 128
   }
 
-  /// What a connection is doing. Connections in earlier cases are ended first.
+  /// The activity of a connection. Connections in earlier cases are ended first.
   enum Phase: Int, Sendable {
     /// Waiting for a request, or receiving it.
     case reading
     /// Sending the response.
     case sending
-    /// Making the response. This is the server's own time and has no limit here.
+    /// Making the response. The server itself needs this time, so it has no limit.
     case answering
   }
 
@@ -32,7 +32,7 @@ final class OpenConnections: Sendable {
     let address: [UInt8]
     var phase = Phase.reading
     var since: ContinuousClock.Instant
-    /// shutdown(2) has been called.
+    /// Whether shutdown(2) was called.
     var isEnded = false
   }
 
@@ -87,7 +87,7 @@ final class OpenConnections: Sendable {
     shutdown(socket, Int32(SHUT_RDWR))
   }
 
-  /// Returns the address of the peer, without its port; empty if the kernel does not know it.
+  /// Returns the address of the peer without its port. Empty if the kernel does not know the address.
   static func peer(of socket: Int32) -> [UInt8] {
     var storage = sockaddr_in6()
     var length = socklen_t(MemoryLayout<sockaddr_in6>.size)

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Limits how many responses may wait for the database at once. If the database hangs, connections stay free for health
+/// Limits the number of responses that wait for the database at once. If the database hangs, connections stay free for health
 /// checks.
 final class ReaderPlaces: Sendable {
   private static let most = 32

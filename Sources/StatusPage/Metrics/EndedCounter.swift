@@ -1,15 +1,15 @@
 import JobQueue
 
-/// Counts ended jobs by adding up the database's totals per minute. The database drops minutes after a week, but a counter
-/// must never fall.
+/// Counts ended jobs by adding up the database's totals per minute. The database drops minutes after a week, but a counter must
+/// never fall.
 struct EndedCounter: Sendable {
-  /// Seconds after which a minute no longer changes. The leader adds up changes every second.
+  /// The age in seconds from which a minute no longer changes. The leader adds up changes every second.
   private static let settled: Int64 = 900
 
   private(set) var completed: Int64 = 0
   private(set) var failed: Int64 = 0
   private(set) var cancelled: Int64 = 0
-  /// The last known totals of each minute; nil before the first look.
+  /// The last known totals of each minute, or nil before the first look.
   private var seen: [Int64: EndedInMinute]?
 
   /// Returns the first minute that the next look must read. `now` is in seconds since 1970.

@@ -1,16 +1,16 @@
-/// One metric with its samples.
+/// A metric with its samples.
 struct MetricFamily: Sendable, Equatable {
   enum Kind: String, Sendable {
-    /// Goes up and down.
+    /// A value that goes up and down.
     case gauge
-    /// Only grows, or restarts at 0; its samples end in `_total`.
+    /// A value that only grows, or restarts at 0. Its samples end in `_total`.
     case counter
-    /// Describes something by labels; its sample is 1 and its name ends in `_info`.
+    /// Labels that describe something. The sample is 1, and the name ends in `_info`.
     case info
   }
 
   struct Sample: Sendable, Equatable {
-    /// Names and values of labels, in the order of output.
+    /// The names and values of the labels, in the order of output.
     var labels: [(name: String, value: String)] = []
     var value: Double
 
@@ -19,19 +19,19 @@ struct MetricFamily: Sendable, Equatable {
     }
   }
 
-  /// The name of the family's samples, with their ending: `haul_jobs`, `haul_attempts_total`.
+  /// The name of the family's samples, including their ending: `haul_jobs`, `haul_attempts_total`.
   var name: String
-  /// One or two sentences.
+  /// The help text in one or two sentences.
   var help: String
   var samples: [Sample]
 
-  /// The kind, from the ending of the name.
+  /// The kind, which follows from the ending of the name.
   var kind: Kind {
     if name.hasSuffix("_total") { return .counter }
     return name.hasSuffix("_info") ? .info : .gauge
   }
 
-  /// A family without labels. Without a value it has no sample.
+  /// Creates a family without labels. Without a value it has no sample.
   init(_ name: String, _ help: String, _ value: Double?) {
     self.init(name, help, value.map { [Sample(value: $0)] } ?? [])
   }
@@ -42,7 +42,7 @@ struct MetricFamily: Sendable, Equatable {
     self.samples = samples
   }
 
-  /// A family with one label.
+  /// Creates a family with one label.
   init(
     _ name: String, _ help: String, by label: String, _ values: [(label: String, value: Double)]
   ) {

@@ -1,4 +1,4 @@
-/// The text formats of metrics.
+/// A text format of metrics.
 package enum MetricsFormat: Sendable, CaseIterable {
   /// OpenMetrics 1.0, which ends in `# EOF`.
   case openMetrics
@@ -12,7 +12,7 @@ package enum MetricsFormat: Sendable, CaseIterable {
     }
   }
 
-  /// The format that an Accept field prefers (RFC 9110 §12.5.1). Without a preference: Prometheus's text format.
+  /// Returns the format that an Accept field prefers (RFC 9110 §12.5.1). Without a preference it is Prometheus's text format.
   static func preferred(accept: String?) -> MetricsFormat {
     var best: (format: MetricsFormat, quality: Double) = (.prometheus, 0)
     for range in (accept ?? "").split(separator: ",") {
@@ -32,7 +32,7 @@ package enum MetricsFormat: Sendable, CaseIterable {
     return best.format
   }
 
-  /// The families, each with its help and type. Families without samples are left out.
+  /// Returns the families as text, each with its help and type. Families without samples are left out.
   func text(_ families: [MetricFamily]) -> String {
     var text = ""
     for family in families where !family.samples.isEmpty {
@@ -43,7 +43,7 @@ package enum MetricsFormat: Sendable, CaseIterable {
     return self == .openMetrics ? text + "# EOF\n" : text
   }
 
-  /// OpenMetrics names a family without the ending of its samples.
+  /// Returns the name of a family in its description. OpenMetrics leaves out the ending of the samples.
   private func described(_ family: MetricFamily) -> String {
     let ending =
       switch family.kind {
@@ -70,7 +70,7 @@ package enum MetricsFormat: Sendable, CaseIterable {
     return Int64(exactly: value).map(String.init) ?? "\(value)"
   }
 
-  /// A label's value: both formats escape the same three characters.
+  /// Returns a label's value with escapes. Both formats escape the same three characters.
   static func escaped(_ text: String) -> String {
     text.replacing(scalars: ["\\": "\\\\", "\n": "\\n", "\"": "\\\""])
   }

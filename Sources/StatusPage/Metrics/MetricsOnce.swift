@@ -1,6 +1,6 @@
 package import JobQueue
 
-/// The metrics of a pool in Prometheus's text format, without those of a process that serves them.
+/// Returns the metrics of a pool in Prometheus's text format, without the metrics of a process that serves them.
 package func metricsText(reading queue: JobQueue, version: String) async throws -> String {
   let metrics = try await queue.snapshot { queue in
     PoolMetrics(

@@ -1,17 +1,17 @@
 import JobModel
 import JobQueue
 
-/// Facts that are read often. The cost does not grow with the number of jobs.
+/// Facts that are read often. The cost of reading them does not depend on the number of jobs.
 struct LiveFacts: Sendable {
-  /// The database and its server, for people.
+  /// The database and its server as people know them.
   var pool: String
   var totals: PoolTotals
   var workerCounts: [WorkerCount]
   /// The live workers.
   var workers: [WorkerRow]
-  /// The jobs that have run the longest, at most ``mostRunning``.
+  /// The jobs that have been running longest, at most ``mostRunning``.
   var running: [RunningJob]
-  /// The minutes in which jobs ended, for at least the last hour.
+  /// The minutes in which jobs ended. They cover at least the last hour.
   var minutes: [EndedInMinute]
 
   static let mostRunning = 100
@@ -28,7 +28,7 @@ struct CountedFacts: Sendable {
   var batchCount: Int64
   var attempts: [AttemptResultCount]
   var failures: [FailureClass]
-  /// Age in seconds of the oldest transaction that keeps dead rows; nil if none is visible.
+  /// The age in seconds of the oldest transaction that keeps dead rows, or nil if none is visible.
   var oldestSnapshot: Double?
 
   static let mostHosts = 25
@@ -36,8 +36,8 @@ struct CountedFacts: Sendable {
 }
 
 extension LiveFacts {
-  /// Reads the facts. `since` gets the database's time and returns the first minute to read.
-  /// - Throws: also what ``JobQueue/requireSchema()`` does.
+  /// Reads the facts. `since` receives the database's time and returns the first minute to read.
+  /// - Throws: also the errors of ``JobQueue/requireSchema()``.
   init(reading queue: JobQueue, since: @Sendable (Double) -> Double) async throws {
     try await queue.requireSchema()
     let totals = try await queue.totals()
@@ -64,10 +64,10 @@ extension CountedFacts {
 /// Facts that a coordinator knows about itself.
 package struct LeaderFacts: Sendable, Equatable {
   package var isLeading: Bool
-  /// Maintenance rounds since this process started.
+  /// The number of maintenance rounds since this process started.
   package var rounds: Int
 
-  /// Creates facts from their parts.
+  /// Creates the facts.
   package init(isLeading: Bool, rounds: Int) {
     self.isLeading = isLeading
     self.rounds = rounds

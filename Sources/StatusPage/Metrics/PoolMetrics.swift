@@ -5,20 +5,20 @@ import JobQueue
 struct PoolMetrics: Sendable {
   /// The version of this program.
   var version: String
-  /// nil if the database did not answer.
+  /// The live facts, or nil if the database did not answer.
   var live: LiveFacts?
   var counted: CountedFacts?
-  /// Facts about the process that serves the metrics; nil for `haul metrics`, which prints them once.
+  /// Facts about the process that serves the metrics. Nil for `haul metrics`, which prints them once.
   var process: ProcessFacts?
 
   struct ProcessFacts: Sendable {
     var leader: LeaderFacts
     var ended: EndedCounter
-    /// Seconds since the counted facts were read.
+    /// The time in seconds since the counted facts were read.
     var countedAge: Double?
-    /// Seconds that reading them took.
+    /// The time in seconds that reading the counted facts took.
     var countedSeconds: Double?
-    /// Seconds that preparing this answer took.
+    /// The time in seconds that preparing this response took.
     var scrapeSeconds: Double
   }
 
@@ -80,12 +80,13 @@ struct PoolMetrics: Sendable {
     ]
   }
 
-  /// The 50 largest values by name, and the sum of the rest as `other`. Workers can add names, so their number is bounded here.
+  /// Returns the 50 largest values by name, and the sum of the rest as `other`. Workers can add names, so their number is
+  /// limited here.
   static func bounded(_ values: [(String, Double)]) -> [(String, Double)] {
     let most = 50
     guard values.count > most else { return values }
     let sorted = values.sorted { ($1.1, $0.0) < ($0.1, $1.0) }
-    // A class may itself be called "other".
+    // An error class may itself be called "other".
     let (named, rest) = (sorted.prefix(most).filter { $0.0 != "other" }, sorted.dropFirst(most))
     let others = sorted.prefix(most).filter { $0.0 == "other" } + rest
     return named + [("other", others.reduce(0) { $0 + $1.1 })]
