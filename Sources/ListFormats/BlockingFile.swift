@@ -1,10 +1,10 @@
 import Glibc
 import HaulSystem
 
-/// A file read from its start, or standard input. Every call that may block (a pipe, a terminal, a
-/// network file system) runs on a thread of its own, never on Swift's cooperative threads.
+/// A file read from its start, or standard input. Every call that may block (a pipe, a terminal, a network file system) runs on
+/// a separate thread, never on Swift's cooperative threads.
 ///
-/// A read that waits for input is not interrupted by cancelling the task that waits for it.
+/// Cancelling the task does not interrupt a read that waits for input.
 final class BlockingFile: Sendable {
   private let descriptor: Int32
   private let isOwned: Bool
@@ -31,7 +31,7 @@ final class BlockingFile: Sendable {
     return BlockingFile(descriptor: try result.get(), isOwned: true)
   }
 
-  /// The next bytes, at most `size`; none at the end.
+  /// Returns the next bytes, at most `size`. Returns no bytes at the end.
   func read(atMost size: Int) async throws(ListError) -> [UInt8] {
     let result = await onThread { [self] in
       var code: Int32 = 0
@@ -51,8 +51,8 @@ final class BlockingFile: Sendable {
   }
 }
 
-/// Runs `body` on a new thread and returns its result. Where no thread can be had it runs in place:
-/// late is better than never.
+/// Runs `body` on a new thread and returns its result. If the system cannot create a thread, runs `body` on the caller's
+/// thread.
 private func onThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
   await withCheckedContinuation { continuation in
     let work: @Sendable () -> Void = { continuation.resume(returning: body()) }

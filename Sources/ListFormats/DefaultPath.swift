@@ -1,4 +1,4 @@
-/// Where a job's file goes when its submission names no path: `host/path/name`.
+/// Makes the path of a job's file if its submission gives no path: `host/path/name`.
 ///
 /// | in the URL | in the path |
 /// |---|---|
@@ -10,14 +10,14 @@
 /// | `?query` | `-` and 16 hex digits of its digest after the name |
 /// | a name over 255 bytes | its beginning, `-`, 16 hex digits of its digest, and its extension if that has at most 16 bytes |
 ///
-/// Two URLs can have one path (`a%62` and `ab`); the queue tells that when both are submitted.
+/// Two URLs can have the same path (`a%62` and `ab`). The queue reports that when both are submitted.
 package enum DefaultPath {
-  /// The path for a URL's parts as the URL parser returns them, still percent-encoded: `hostKey` is
-  /// `example.org`, or `example.org:8443` where the port is not the scheme's own; `query` is without
-  /// `?`. `digest` makes the SHA-256 of a text's UTF-8 in lower-case hex.
+  /// Returns the path for the parts of a URL. The parts come from the URL parser, still percent-encoded. `hostKey` is
+  /// `example.org`, or `example.org:8443` if the port is not the scheme's default. `query` is without `?`. `digest` returns the
+  /// SHA-256 of a text's UTF-8 in lower-case hex.
   ///
-  /// - Throws: what `SubmissionCheck.path` finds: only a path of more than 4000 bytes, or parts no
-  ///   URL parser returns.
+  /// - Throws: the errors of `SubmissionCheck.path`. Only a path of more than 4000 bytes, or parts that no URL parser returns,
+  ///   can cause them.
   package static func path(
     hostKey: String, path: String, query: String?, digest: (String) -> String
   ) throws(SubmissionProblem) -> String {
@@ -42,7 +42,7 @@ package enum DefaultPath {
     return result
   }
 
-  /// The last name of that path alone, and nothing of the query: `name`.
+  /// Returns only the last component of the default path, without the query: `name`.
   package static func name(
     path: String, digest: (String) -> String
   ) throws(SubmissionProblem) -> String {
@@ -52,13 +52,13 @@ package enum DefaultPath {
     return name
   }
 
-  /// The host's directory; the colons of an IPv6 address in brackets stay.
+  /// Returns the name of the host's directory. The colons of an IPv6 address in brackets stay.
   private static func directory(_ hostKey: String) -> String {
     guard let colon = hostKey.lastIndex(of: ":"), hostKey.last != "]" else { return hostKey }
     return "\(hostKey[..<colon])_\(hostKey[colon...].dropFirst())"
   }
 
-  /// The segment with its escapes replaced, or as written where that would not be a file's name.
+  /// Returns the segment with its escapes decoded, or unchanged if the decoded text cannot be a file's name.
   private static func decoded(_ segment: Substring) -> String {
     if !segment.utf8.contains(UInt8(ascii: "%")) { return String(segment) }
     var bytes: [UInt8] = []
@@ -78,7 +78,7 @@ package enum DefaultPath {
     return text
   }
 
-  /// `name` in at most `room` bytes of UTF-8.
+  /// Returns `name` shortened to at most `room` bytes of UTF-8.
   private static func shortened(
     _ name: String, room: Int, _ digest: (String) -> String
   ) -> String {

@@ -1,12 +1,12 @@
 import JobModel
 
-/// How a list is read, as far as the list does not say it itself.
+/// The user's choices for reading a list.
 package struct ListChoices: Sendable, Equatable {
-  /// nil: by the list's name and its first lines.
+  /// The format, or nil to recognise it by the list's name and first lines.
   package var format: ListFormat?
-  /// Which columns of a table, or members of JSON objects, are read.
+  /// The columns of a table, or members of JSON objects, to read.
   package var columns = ListColumns()
-  /// Takes every URL out of a text of any kind.
+  /// Whether to extract every URL from a text of any kind.
   package var extractsURLs = false
 
   package init(format: ListFormat? = nil) { self.format = format }
@@ -24,7 +24,7 @@ package struct ListChoices: Sendable, Equatable {
   }
 }
 
-/// The columns of a table that are read under another name than the one that a field has.
+/// The columns that the user chose for fields, instead of columns with the names of the fields.
 package struct ListColumns: Sendable, Equatable {
   package var url: ListColumn?
   package var name: ListColumn?
@@ -32,15 +32,15 @@ package struct ListColumns: Sendable, Equatable {
 
   package init() {}
 
-  /// Whether the first line, or the name of a field, tells everything.
+  /// Whether no column is chosen, so that names or the first line determine all columns.
   package var isEmpty: Bool { self == ListColumns() }
 
-  /// Whether one is chosen by its name, which a header must have.
+  /// Whether a column is chosen by name. The table must then have a header.
   var hasNames: Bool {
     chosen.contains { if case .named = $0.column { true } else { false } }
   }
 
-  /// Each with the field that it holds.
+  /// The chosen columns with their fields.
   var chosen: [(column: ListColumn, field: ListField)] {
     [(url, .url), (name, .path), (digest, .option(.digest))].compactMap { column, field in
       column.map { ($0, field) }
@@ -50,12 +50,12 @@ package struct ListColumns: Sendable, Equatable {
 
 /// A column of a table.
 package enum ListColumn: Sendable, Hashable, CustomStringConvertible {
-  /// Counted from 1.
+  /// The column with this number, counted from 1.
   case number(Int)
-  /// As the first line of the table calls it, in any case of letters.
+  /// The column with this name in the first line of the table, in upper or lower case.
   case named(String)
 
-  /// `3`, or `upstream_url`; nil for nothing and for 0.
+  /// Parses `3` or `upstream_url`. Returns nil for an empty text and for 0.
   package init?(_ text: String) {
     let name = PlainLines.trimmed(text)
     if name.isEmpty { return nil }

@@ -1,10 +1,10 @@
-/// Makes items of the bytes of a list: chooses by the first of them what cuts them and what reads that.
+/// Turns the bytes of a list into items. It chooses the splitter and the parser by the first bytes.
 struct ListCutter: Sendable {
   private let name: String
   private let choices: ListChoices
   private var splitter: (any ListSplitter)?
   private var parser: any ListParser
-  /// Bytes that did not suffice to decide.
+  /// The bytes before the splitter is chosen.
   private var beginning: [UInt8] = []
   private var hasNotice = false
 
@@ -28,7 +28,7 @@ struct ListCutter: Sendable {
     splitter?.end()
   }
 
-  /// Decides as soon as the bytes that have come suffice.
+  /// Chooses the splitter as soon as enough bytes have arrived. If `isWhole`, no more bytes follow.
   private mutating func begin(isWhole: Bool) {
     let mayBeJSON = !choices.extractsURLs && [nil, .jsonl].contains(choices.format)
     let isDocument =
@@ -40,7 +40,7 @@ struct ListCutter: Sendable {
       parser = JSONLines(choices.columns)
       hasNotice = choices.format == nil
     } else {
-      // A page may be a single line.
+      // A web page may be a single line.
       let longest = choices.extractsURLs ? 16 << 20 : LineSplitter.longestLine
       splitter = LineSplitter(longestLine: longest)
     }
@@ -48,7 +48,7 @@ struct ListCutter: Sendable {
     beginning = []
   }
 
-  /// The next item; nil when more bytes are needed, or ``last()`` is next.
+  /// Returns the next item. Returns nil if more bytes are needed, or if ``last()`` must be called next.
   mutating func next() -> ListItem? {
     if let item = parser.pending() { return item }
     while let line = splitter?.next() {
@@ -57,7 +57,7 @@ struct ListCutter: Sendable {
     return nil
   }
 
-  /// The message after the last line; nil for none.
+  /// Returns the next message after the last line, or nil if there is none.
   mutating func last() -> ListItem? {
     if hasNotice {
       hasNotice = false

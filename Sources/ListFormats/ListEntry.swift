@@ -1,21 +1,21 @@
 package import JobModel
 
-/// One job as a list names it; everything but the URL is optional in every format.
+/// A job as a list describes it. In every format only the URL is required.
 ///
-/// Readers check only the kinds of values. `SubmissionCheck` checks the rest.
+/// Readers check only the types of values. `SubmissionCheck` checks everything else.
 package struct ListEntry: Sendable, Equatable {
-  /// Where the entry starts in its list, counted from 1.
+  /// The line on which the entry begins, counted from 1.
   package var line: Int
   package var url: String
-  /// Where the file goes below the store; nil for `DefaultPath`.
+  /// The path of the file below the store, or nil for the `DefaultPath`.
   package var path: String?
-  /// The directory below the store of a file that has no path but its own name.
+  /// The directory below the store for a file that has no path. The file's name is added to it.
   package var directory: String?
-  /// 0 (first) to 9.
+  /// The priority from 0 (first) to 9, or nil if the list gives none.
   package var priority: Int?
   package var options = JobOptions()
 
-  /// An entry with what nearly every format says of it.
+  /// Creates an entry with the fields that most formats have.
   package init(
     line: Int, url: String, path: String? = nil, digest: String? = nil, length: Int64? = nil
   ) {

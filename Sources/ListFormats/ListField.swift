@@ -1,10 +1,10 @@
 import HaulSystem
 package import JobModel
 
-/// A field of an entry, under the name that JSON lines and the header of CSV have for it.
+/// A field of an entry, with its name in JSON lines and in the header of CSV.
 package enum ListField: Equatable, Sendable {
   case url, path, priority
-  /// A job option, under its own name.
+  /// A job option. The field has the name of the option.
   case option(JobOption)
 
   package static let allCases: [ListField] =
@@ -15,7 +15,7 @@ package enum ListField: Equatable, Sendable {
 
   private static let byName = Dictionary(uniqueKeysWithValues: allCases.map { ($0.name, $0) })
 
-  /// `max_attempts`
+  /// The name of the field: `max_attempts`.
   var name: String {
     switch self {
     case .url: "url"
@@ -33,7 +33,7 @@ package enum ListField: Equatable, Sendable {
     }
   }
 
-  /// Puts a value that is not empty where it belongs.
+  /// Stores a value, which is not empty, in the entry.
   func put(_ text: String, into entry: inout ListEntry) throws(ListFault) {
     let value: JobOption.Value
     switch kind {
@@ -49,7 +49,7 @@ package enum ListField: Equatable, Sendable {
     put(value, into: &entry)
   }
 
-  /// Puts a value of several texts where it belongs.
+  /// Stores a value of several texts in the entry.
   func put(_ texts: [String], into entry: inout ListEntry) throws(ListFault) {
     guard case .texts = kind else { throw noSuchValue }
     put(.texts(texts), into: &entry)
@@ -65,12 +65,12 @@ package enum ListField: Equatable, Sendable {
     }
   }
 
-  /// The fault of a value that no field, or not this one, can have.
+  /// The fault of a value that this field cannot have.
   var noSuchValue: ListFault {
     ListFault("\(name) is not a text" + (self == .url ? "" : ", whole number, true or false"))
   }
 
-  /// A number that the database takes for a field of this kind.
+  /// Parses a number from 0 to `most`, which the database accepts for a field of this kind.
   private func number(_ text: String, most: Int64) throws(ListFault) -> Int64 {
     guard let number = Int64(text), number >= 0 else {
       throw ListFault("\(name) is '\(SafeText.visible(text))', but must be a whole number")
@@ -81,7 +81,7 @@ package enum ListField: Equatable, Sendable {
     return number
   }
 
-  /// The field's value in an entry; nil where it is absent.
+  /// Returns the field's value in an entry, or nil if it is absent.
   func value(in entry: ListEntry) -> JobOption.Value? {
     switch self {
     case .url: .text(entry.url)
@@ -91,19 +91,19 @@ package enum ListField: Equatable, Sendable {
     }
   }
 
-  /// The field of exactly this name.
+  /// Returns the field with exactly this name.
   static func named(_ name: String) -> ListField? { byName[name] }
 
-  /// The field that a name in lower case, which is none's, may be meant for.
+  /// Returns the field that a name in lower case may stand for. The name is not the name of any field.
   static func meant(by name: String) -> ListField? {
     if let field = foreign[name] { return field }
-    // Short names are near to many words that mean something else.
+    // Short names resemble many words with other meanings.
     guard name.utf8.count > 4 else { return nil }
     let near = Suggestion.nearest(to: name, among: names + ["checksum"])
     return near.flatMap { byName[$0] ?? foreign[$0] }
   }
 
-  /// What other programs' lists call some of them.
+  /// The fields for names that other programs use.
   private static let foreign: [String: ListField] = [
     "out": .path, "output": .path, "file": .path, "filename": .path, "name": .path,
     "uri": .url, "link": .url, "checksum": .option(.digest), "hash": .option(.digest),
@@ -123,7 +123,7 @@ extension JobOption.Value {
   }
 }
 
-/// Why a line cannot be read: a clause without its full stop that holds no secret and is safe to print.
+/// The reason why a line cannot be read: a clause without its full stop. It contains no secret and is safe to print.
 struct ListFault: Error, Equatable {
   let reason: String
 

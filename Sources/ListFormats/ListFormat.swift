@@ -1,18 +1,18 @@
-/// The formats a list of jobs can be in.
+/// A format of a list of jobs.
 package enum ListFormat: String, CaseIterable, Sendable {
-  /// One URL a line; blank lines and lines that start with `#` are skipped.
+  /// One URL per line. Blank lines and lines that begin with `#` are skipped.
   case plain
   /// Lines of URLs, each followed by indented lines with its options (aria2 manual, "Input File").
   case aria2
-  /// `TsvHttpData-1.0` (Storage Transfer Service, "Create a URL list"): URL, length, MD5 in base64; or another table with
+  /// `TsvHttpData-1.0` (Storage Transfer Service, "Create a URL list"): URL, length, MD5 in base64. Also any other table with
   /// tabs.
   case tsv
-  /// A JSON object a line, with the names of ``ListField``; or an array of those, or of URLs.
+  /// One JSON object per line, with the names of ``ListField``. Also an array of such objects, or of URLs.
   case jsonl
-  /// Comma-separated values (RFC 4180) or another table, whose first line names the fields.
+  /// Comma-separated values (RFC 4180), or another table whose first line contains the names of the fields.
   case csv
 
-  /// What a list in this format is called in a sentence.
+  /// The name of the format in a sentence.
   var title: String {
     switch self {
     case .plain: "lines of URLs"
@@ -24,7 +24,7 @@ package enum ListFormat: String, CaseIterable, Sendable {
   }
 }
 
-/// `ListFormat.plain`. White space around a URL is dropped.
+/// Parses `ListFormat.plain`. White space around a URL is removed.
 struct PlainLines: ListParser {
   func parse(_ line: ListLine) -> ListItem? {
     line.item { text throws(ListFault) in

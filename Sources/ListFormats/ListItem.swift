@@ -1,22 +1,22 @@
-/// What reading a list gives, in the order of its lines; notices come at the end.
+/// An item from reading a list. Items come in the order of the lines, notices at the end.
 package enum ListItem: Sendable, Equatable {
   case entry(ListEntry)
-  /// A line, counted from 1, that is no entry, and why: a clause without its full stop, safe to print.
+  /// A line that is not an entry, counted from 1, and the reason: a clause without its full stop, safe to print.
   case problem(line: Int, String)
-  /// What is worth saying once about the whole list: a clause as above.
+  /// A message about the whole list: a clause without its full stop, safe to print.
   case notice(String)
 }
 
-/// Turns the lines of a list into entries. An entry may span lines: it is returned with the line
-/// that completes it, or at the end.
+/// Turns the lines of a list into entries. If an entry spans several lines, the line that completes it returns it, or the end
+/// of the list.
 protocol ListParser: Sendable {
-  /// Takes the next line; returns the item that it completes.
+  /// Parses the next line, and returns the item that it completes.
   mutating func parse(_ line: ListLine) -> ListItem?
 
-  /// The next of several items that the last line completes; called until there is none.
+  /// Returns the next item if the last line completed several. Call it until it returns nil.
   mutating func pending() -> ListItem?
 
-  /// No line follows; called until nothing is left to tell.
+  /// Returns the next item after the last line. Call it until it returns nil.
   mutating func finish() -> ListItem?
 }
 
@@ -26,7 +26,7 @@ extension ListParser {
 }
 
 extension ListLine {
-  /// What `body` makes of this line's text.
+  /// Returns the entry that `body` makes of this line's text, or its fault as a problem.
   func item(_ body: (String) throws(ListFault) -> ListEntry?) -> ListItem? {
     do throws(ListFault) {
       return try body(try text.get()).map { .entry($0) }

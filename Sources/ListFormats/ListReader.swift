@@ -1,9 +1,9 @@
-/// Where a list comes from.
+/// The source of a list.
 package enum ListSource: Sendable, Equatable {
   case standardInput
   case file(String)
 
-  /// `-` is standard input.
+  /// Creates the source for an argument. `-` is standard input.
   package init(argument: String) { self = argument == "-" ? .standardInput : .file(argument) }
 
   /// The source's name in messages.
@@ -15,11 +15,11 @@ package enum ListSource: Sendable, Equatable {
   }
 }
 
-/// The entries of a list, read as they are asked for: constant memory however long the list.
+/// The entries of a list, read as they are needed. Memory use does not depend on the length of the list.
 ///
-/// Each iteration reads the list from its start (standard input: from where it stands).
-/// Iterating throws `ListError`; a line that cannot be read is an item as well, and an entry that makes no sense as a
-/// job is not an error here.
+/// Each iteration reads the list from its start, or standard input from its current position. Iterating throws `ListError` if
+/// the list cannot be read. A line that cannot be read is an item, not an error. An entry that makes no sense as a job is not
+/// an error here.
 package struct ListReader: AsyncSequence, Sendable {
   package typealias Element = ListItem
   package typealias Failure = ListError
@@ -27,13 +27,13 @@ package struct ListReader: AsyncSequence, Sendable {
   private let source: ListSource
   private let choices: ListChoices
 
-  /// Opens nothing yet.
+  /// Creates a reader without opening the list.
   package init(_ source: ListSource, _ choices: ListChoices = ListChoices()) {
     self.source = source
     self.choices = choices
   }
 
-  /// Opens nothing yet.
+  /// Creates an iterator without opening the list.
   package func makeAsyncIterator() -> Iterator {
     Iterator(source: source, choices: choices)
   }
@@ -43,12 +43,12 @@ package struct ListReader: AsyncSequence, Sendable {
     private enum Stage: Sendable {
       case unopened
       case reading(BlockingFile)
-      /// All bytes are in the splitter, which may hold lines still.
+      /// All bytes have been read. The splitter may still hold lines.
       case ended
       case finished
     }
 
-    /// Bytes read at once.
+    /// The number of bytes to read at once.
     private static let pieceSize = 256 << 10
 
     private let source: ListSource
@@ -60,8 +60,8 @@ package struct ListReader: AsyncSequence, Sendable {
       cutter = ListCutter(name: source.name, choices)
     }
 
-    /// The next item, nil at the end. Stays on the caller's actor: a hop for every line would cost
-    /// ten times the reading.
+    /// Returns the next item, or nil at the end. Runs on the caller's actor, because switching actors for every line would cost
+    /// ten times as much as reading.
     package mutating func next(
       isolation actor: isolated (any Actor)?
     ) async throws(ListError) -> ListItem? {

@@ -2,15 +2,15 @@ import FoundationEssentials
 internal import HaulTransfer
 import JobModel
 
-/// Writes entries as a list that a `ListReader` reads. JSON lines and CSV keep all of an entry; the others what they
-/// have words for.
+/// Writes entries as a list that a `ListReader` can read. JSON lines and CSV keep all fields of an entry. Other formats keep
+/// only the fields that they can express.
 package struct ListWriter: Sendable {
   private let format: ListFormat
 
-  /// A writer of that format.
+  /// Creates a writer of a format.
   package init(_ format: ListFormat) { self.format = format }
 
-  /// What stands above all entries, with the line's end.
+  /// The line above all entries, including its end. Empty if the format has none.
   package var heading: String {
     switch format {
     case .plain, .aria2, .jsonl: ""
@@ -19,7 +19,7 @@ package struct ListWriter: Sendable {
     }
   }
 
-  /// The lines of an entry, each with its end.
+  /// Returns the lines of an entry, each with its end.
   package func lines(of entry: ListEntry) -> String {
     switch format {
     case .plain: "\(entry.url)\n"
@@ -44,7 +44,7 @@ package struct ListWriter: Sendable {
     value.map { "  \(name)=\($0)\n" } ?? ""
   }
 
-  /// In base64; nil for any other digest.
+  /// Returns an MD5 digest in base64, or nil for any other digest.
   private static func md5(_ digest: String?) -> String? {
     guard let digest = digest.flatMap({ ExpectedDigest(spelled: $0) }), digest.algorithm == .md5
     else {

@@ -1,9 +1,9 @@
 package import HaulTransfer
 import JobModel
 
-/// What a URL and a path must be before they become a job. Pure; nothing is looked up on disk.
+/// Checks URLs and paths before they become jobs. It does not access the disk.
 package enum SubmissionCheck {
-  /// Accepts a path relative to a store that names one file below it and cannot leave it.
+  /// Accepts a path relative to a store if it names one file below the store and cannot leave the store.
   package static func path(_ path: String) throws(SubmissionProblem) {
     do throws(RelativePath.Invalid) {
       _ = try RelativePath(path)
@@ -26,11 +26,11 @@ package enum SubmissionCheck {
     }
   }
 
-  /// The most bytes that a URL may have. The database holds to it too.
+  /// The largest length of a URL in bytes. The database enforces this limit too.
   package static let longestURL = 8000
 
-  /// Accepts a URL that a job may hold. `url` is what was parsed from `text`: the job gets it, and only the parser knows
-  /// what will be sent.
+  /// Accepts a URL that a job may have. `url` was parsed from `text`. The job gets the parsed URL, because only the parser
+  /// knows what will be sent.
   package static func url(_ text: String, parsed url: WebURL) throws(SubmissionProblem) {
     if hasControlCharacter(text) { throw .controlCharacterInURL }
     if url.hasCredentials { throw .userInfoInURL }
@@ -38,10 +38,10 @@ package enum SubmissionCheck {
     if bytes > longestURL { throw .urlTooLong(bytes: bytes) }
   }
 
-  /// The number of mirrors that a job may have. The database holds to it too.
+  /// The largest number of mirrors of a job. The database enforces this limit too.
   package static let mostMirrors = 16
 
-  /// Accepts what else an entry says.
+  /// Accepts the other fields of an entry.
   package static func options(of entry: ListEntry) throws(SubmissionProblem) {
     if let digest = entry.options.digest, ExpectedDigest(spelled: digest) == nil {
       throw .unknownDigest(digest)
@@ -64,7 +64,7 @@ package enum SubmissionCheck {
     }
   }
 
-  /// C0, DEL or C1: the complete and stable set of Unicode's control characters.
+  /// Returns whether a text contains a control character (C0, DEL or C1). This is Unicode's complete and stable set.
   static func hasControlCharacter(_ text: String) -> Bool {
     text.unicodeScalars.contains { $0.value < 0x20 || (0x7f...0x9f).contains($0.value) }
   }

@@ -1,22 +1,22 @@
 import HaulSystem
 package import HaulTransfer
 
-/// Why a URL or path cannot be submitted. Each description is one sentence without its final full
-/// stop, holds no secret and is safe to print.
+/// The reason why a URL or path cannot be submitted. Each description is a sentence without its full stop. It contains no
+/// secret and is safe to print.
 package enum SubmissionProblem: Error, Equatable, CustomStringConvertible {
   case emptyPath
   case absolutePath(String)
-  /// A `.`, `..` or empty component, which could leave the store or name one file twice.
+  /// The path has a `.`, `..` or empty component, which could leave the store or name one file twice.
   case unresolvedPath(String)
   case controlCharacterInPath(String)
-  /// A component of more than 255 bytes of UTF-8.
+  /// A component of the path is longer than 255 bytes of UTF-8.
   case componentTooLong(String)
-  /// More than 4000 bytes of UTF-8.
+  /// The path is longer than 4000 bytes of UTF-8.
   case pathTooLong(bytes: Int)
-  /// Below `.haul`, where a store keeps part files.
+  /// The path is below `.haul`, where a store keeps part files.
   case reservedPath(String)
   case controlCharacterInURL
-  /// More than ``SubmissionCheck/longestURL`` bytes.
+  /// The URL is longer than ``SubmissionCheck/longestURL`` bytes.
   case urlTooLong(bytes: Int)
   case userInfoInURL
   case unknownDigest(String)
@@ -26,9 +26,9 @@ package enum SubmissionProblem: Error, Equatable, CustomStringConvertible {
   case maxAttempts(Int)
   case header(RequestField.Problem)
   case credentialName(String)
-  /// More mirrors than a job may have.
+  /// There are more mirrors than a job may have.
   case mirrors(Int)
-  /// What is wrong with a mirror.
+  /// A mirror is wrong. The text says why.
   case mirror(String)
 
   package var description: String {

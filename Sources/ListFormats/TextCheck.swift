@@ -1,9 +1,9 @@
-/// Tells a list from a file of another kind, by how it begins.
+/// Distinguishes a list from other kinds of files by its first bytes.
 enum TextCheck {
-  /// The number of bytes that are looked at.
+  /// The number of bytes to check.
   private static let reach = 8 << 10
 
-  /// What else a list may turn out to be, by its first bytes.
+  /// The first bytes of other kinds of files, with a clause that names the kind.
   private static let kinds: [(magic: [UInt8], clause: String)] = [
     ([0x1f, 0x8b], "it is compressed with gzip. Unpack it first"),
     ([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00], "it is compressed with xz. Unpack it first"),
@@ -26,11 +26,11 @@ enum TextCheck {
   private static let metalink =
     "it is a Metalink document, which Haul does not read. Use aria2c -M, or give Haul a list with one URL for each file"
 
-  /// Why a file that begins with `bytes` is no list of lines, as a clause without its full stop; nil where it may be one.
+  /// Returns the reason why a file that begins with `bytes` is not a list, as a clause without its full stop. Returns nil if it
+  /// may be a list.
   ///
-  /// A file with a NUL byte is not a list. The same is true if more than a third of its bytes are not printable UTF-8.
-  /// A smaller share is accepted: a line in Latin-1 is one wrong line of a list, and the first read of a pipe may end
-  /// within a character.
+  /// A file is not a list if it has a NUL byte, or if more than a third of its bytes are not printable UTF-8. A smaller share is
+  /// accepted: a line in Latin-1 is one wrong line of a list, and the first read of a pipe may end within a character.
   static func fault(of bytes: [UInt8]) -> String? {
     let beginning = bytes.prefix(reach)
     if let kind = kinds.first(where: { beginning.starts(with: $0.magic) }) { return kind.clause }

@@ -1,16 +1,16 @@
-/// Reads a file with new URLs for existing jobs. A line is a new URL, or an old URL, blanks and a new URL. Empty lines and lines
-/// that begin with `#` are ignored.
+/// Reads a file with new URLs for existing jobs. Each line contains a new URL, or an old URL, blanks and a new URL. Empty lines
+/// and lines that begin with `#` are ignored.
 package enum URLMap {
   /// A line of the file.
   package struct Line: Sendable, Equatable {
-    /// Counted from 1.
+    /// The number of the line, counted from 1.
     package let number: Int
-    /// The job's URL; nil if it differs from `new` only in its query.
+    /// The job's current URL, or nil if it differs from `new` only in the query.
     package let old: String?
     package let new: String
   }
 
-  /// A line, or why there is none.
+  /// A line of the file, or a problem with a line.
   package enum Item: Sendable, Equatable {
     case line(Line)
     case problem(line: Int, String)

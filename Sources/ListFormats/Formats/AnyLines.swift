@@ -1,4 +1,4 @@
-/// Chooses the parser by the list's name and its first line that says something, and tells at the end which that was.
+/// Chooses a parser by the list's name and its first significant line. At the end it reports the format in a notice.
 struct AnyLines: ListParser {
   let name: String
   let columns: ListColumns
@@ -23,7 +23,7 @@ struct AnyLines: ListParser {
     return parser?.parse(line)
   }
 
-  /// Whether a comment has the names of columns.
+  /// Returns whether a comment contains the names of columns.
   private func isHeading(_ comment: Substring) -> Bool {
     let text = String(PlainLines.trimmed(String(comment)))
     let fields = TableFields.shown(by: text, orBlanks: !columns.isEmpty)
@@ -41,10 +41,10 @@ struct AnyLines: ListParser {
 }
 
 extension ListFormat {
-  /// The format of the list `name`, judged by `line`, its first line that is not blank and not a comment; nil: lines of URLs,
-  /// perhaps with options of aria2.
+  /// Returns the format of the list `name`. `line` is its first line that is not blank and not a comment. Returns nil for lines
+  /// of URLs, perhaps with options of aria2.
   ///
-  /// What the line shows counts; the name's ending decides where that leaves a choice.
+  /// The content of the line comes first. The ending of the name decides only if the content leaves a choice.
   static func recognised(
     name: String, line: String, _ columns: ListColumns = ListColumns()
   ) -> (title: String, parser: any ListParser)? {
@@ -63,13 +63,13 @@ extension ListFormat {
     return (title, TableLines(columns))
   }
 
-  /// Whether a line is a row of a table, with a URL among other fields. What starts with a URL and has no tab is a URL with
-  /// a comma, and URLs with tabs between are mirrors.
+  /// Returns whether a line is a row of a table, with a URL among other fields. A line that begins with a URL and has no tab is
+  /// a URL that contains a comma. URLs separated by tabs are mirrors.
   private static func isRow(_ line: String, _ fields: TableFields) -> Bool {
     guard fields == .tab || !ListURL.beginning(line[...]), let cells = try? fields.fields(of: line)
     else { return false }
     let trimmed = cells.map { PlainLines.trimmed($0) }
-    // Mirrors, perhaps with a comment behind.
+    // Mirrors, perhaps followed by a comment.
     let areURLs = trimmed.allSatisfy {
       $0.isEmpty || $0.hasPrefix("#") || ListURL.beginning($0)
     }

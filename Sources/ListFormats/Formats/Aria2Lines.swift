@@ -2,15 +2,15 @@ import HaulSystem
 internal import HaulTransfer
 import JobModel
 
-/// `ListFormat.aria2`: a line of URLs, separated by tabs, then indented lines with one option each (aria2 manual, "Input
-/// File"). Not `isCertain`, it reads lines of URLs, which may be indented, as well.
+/// Parses `ListFormat.aria2`: a line of URLs separated by tabs, then indented lines with one option each (aria2 manual, "Input
+/// File"). If `isCertain` is false, it also parses plain lines of URLs, which may be indented.
 struct Aria2Lines: ListParser {
   let isCertain: Bool
-  /// The entry whose options may follow, or what is wrong with it.
+  /// The entry whose options may follow, or its problem.
   private var open: Result<ListEntry, Fault>?
   private var directory: String?
   private var name: String?
-  /// Names of options that mean nothing here, in the order of their first use.
+  /// The names of ignored options, in the order of their first use.
   private var unknown: [String] = []
   private var hasOptions = false
 
@@ -47,7 +47,7 @@ struct Aria2Lines: ListParser {
     }
   }
 
-  /// The entry that a line of URLs with tabs between begins.
+  /// Returns the entry for a line of URLs separated by tabs.
   private mutating func entry(_ content: Substring, line: Int) throws(ListFault) -> ListEntry {
     var urls = content.split(separator: "\t")
     if let comment = urls.firstIndex(where: { $0.hasPrefix("#") }) {
@@ -80,7 +80,7 @@ struct Aria2Lines: ListParser {
     return nil
   }
 
-  /// `name=value`, the name as options of aria2 are written.
+  /// Splits `name=value`, if the name is written like an option of aria2.
   static func option(_ text: Substring) -> (key: Substring, value: Substring)? {
     guard let equals = text.firstIndex(of: "="), equals > text.startIndex else { return nil }
     let key = text[..<equals]
@@ -157,7 +157,7 @@ struct Aria2Lines: ListParser {
     open = .failure(Fault(line: line, reason: reason))
   }
 
-  /// `./films/` is `films`, and `.` no directory.
+  /// Returns a relative directory in short form: `./films/` becomes `films`, and `.` becomes nil.
   private static func relative(_ directory: Substring) -> String? {
     var rest = directory
     while rest.hasPrefix("./") { rest = rest.dropFirst(2) }

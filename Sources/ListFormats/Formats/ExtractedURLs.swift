@@ -1,6 +1,6 @@
-/// Every URL of a text, whatever stands around it.
+/// Finds every URL in a text of any kind.
 struct ExtractedURLs: ListParser {
-  /// Found on the last line, in reverse.
+  /// The URLs found on the last line, in reverse order.
   private var found: [ListEntry] = []
 
   mutating func parse(_ line: ListLine) -> ListItem? {

@@ -1,11 +1,11 @@
 import FoundationEssentials
 import HaulSystem
 
-/// `ListFormat.jsonl`: an object a line, or the elements of an array that ``JSONSplitter`` cut out; each an object or the
-/// text of a URL. Blank lines are skipped.
+/// Parses `ListFormat.jsonl`: one object per line, or the elements of an array that ``JSONSplitter`` has split. An element is
+/// an object or a string with a URL. Blank lines are skipped.
 struct JSONLines: ListParser {
   private let choices: ListColumns
-  /// Names of members that mean nothing here, in the order of their first use.
+  /// The names of ignored members, in the order of their first use.
   private var leftOut: [String] = []
 
   init(_ choices: ListColumns = ListColumns()) { self.choices = choices }
@@ -44,7 +44,7 @@ struct JSONLines: ListParser {
     return entry
   }
 
-  /// What is read from the member of this name; nil for one that is left out.
+  /// Returns the field to read from the member `name`, or nil for an ignored member.
   private func member(called name: String) throws(ListFault) -> ListMember? {
     if choices.isEmpty { return try ListMember.certain(name) }
     for (column, field) in choices.chosen {
@@ -65,7 +65,7 @@ struct JSONLines: ListParser {
   }
 }
 
-/// The members of an object, their values as texts.
+/// The members of a JSON object, with their values as texts.
 struct JSONObject: Decodable {
   private struct Key: CodingKey {
     let stringValue: String
@@ -78,15 +78,15 @@ struct JSONObject: Decodable {
     case text(String)
     case texts([String])
     case null
-    /// An array of anything but texts.
+    /// An array whose elements are not all strings.
     case list
-    /// An object, or a number that is not whole.
+    /// An object, or a number with a fraction.
     case other
   }
 
   let members: [(name: String, value: Value)]
 
-  /// Whether it names no URL, and has exactly one array, which may be a list of them.
+  /// Returns whether the object has no URL and exactly one array, which may be a list of entries.
   func isListAlone(_ choices: ListColumns) -> Bool {
     let lists = members.count {
       switch $0.value {
@@ -105,7 +105,7 @@ struct JSONObject: Decodable {
       if let text = try? container.decode(String.self, forKey: key) {
         value = .text(text)
       } else if key.stringValue == ListField.url.name {
-        // No number is one, whatever it reads like.
+        // A number is never a URL.
         value = (try? container.decodeNil(forKey: key)) == true ? .null : .other
       } else if let number = try? container.decode(Int64.self, forKey: key) {
         value = .text(String(number))

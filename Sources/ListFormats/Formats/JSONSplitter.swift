@@ -1,29 +1,29 @@
 import FoundationEssentials
 
-/// Cuts a JSON document that arrives piece by piece into the elements of its list, each as a line: an array, or an object
-/// with one array in it. Holds one element, and looks into none.
+/// Splits a JSON document, which arrives in pieces, into the elements of its list. Each element becomes a line. The document is
+/// an array, or an object with exactly one array. The splitter holds one element at a time and does not parse it.
 struct JSONSplitter: ListSplitter {
-  /// Bytes of an element.
+  /// The largest size of an element in bytes.
   private static let longestElement = LineSplitter.longestLine
 
-  /// Lines that are cut, from `first` on.
+  /// The elements that were split. The elements from `first` on are still to be returned.
   private var ready: [ListLine] = []
   private var first = 0
   private var number = 1
-  /// Brackets that are open.
+  /// The number of open brackets.
   private var depth = 0
   private var isInText = false
   private var isEscaped = false
-  /// The depth of the list's elements, within it.
+  /// The depth inside the list, while the list is open.
   private var listDepth: Int?
   private var lists = 0
   private var element: [UInt8] = []
-  /// Where the element starts.
+  /// The line on which the element begins.
   private var elementLine = 1
   private var isBroken = false
 
-  /// Whether a list that begins with these bytes is a document, and no lines of JSON; nil where more bytes tell, which do
-  /// not follow if it `isWhole`.
+  /// Returns whether a list that begins with these bytes is one JSON document, not lines of JSON. Returns nil if more bytes are
+  /// needed to decide. If `isWhole`, no more bytes follow.
   static func isDocument(_ bytes: [UInt8], isWhole: Bool, name: String, _ choices: ListColumns)
     -> Bool?
   {
@@ -44,12 +44,12 @@ struct JSONSplitter: ListSplitter {
       if !object.isListAlone(choices) { return false }
       return next == nil ? (isWhole ? true : nil) : false
     }
-    // A line of JSON with a fault has another below it; the line of an object that goes on has none.
+    // A faulty line of JSON has another object below it. The first line of an object that spans lines does not.
     return next == nil && !isWhole ? nil : next != UInt8(ascii: "{")
   }
 
-  /// Whether what follows a bracket at the beginning makes it an array of objects or texts, or an empty one: Markdown begins
-  /// links and boxes so. nil where more bytes tell.
+  /// Returns whether the text after a leading bracket makes it an array of objects or strings, or an empty array. Links and
+  /// boxes in Markdown begin with a bracket too. Returns nil if more bytes are needed to decide.
   private static func isArray(_ text: ArraySlice<UInt8>, isWhole: Bool) -> Bool? {
     let isBlank = { (byte: UInt8) in byte <= UInt8(ascii: " ") }
     let rest = text.drop(while: isBlank)
@@ -137,7 +137,7 @@ struct JSONSplitter: ListSplitter {
       if byte <= UInt8(ascii: " ") { return }
       elementLine = number
     }
-    // One byte more tells that it is too long.
+    // One byte above the limit shows that the element is too long.
     if element.count <= Self.longestElement { element.append(byte) }
   }
 

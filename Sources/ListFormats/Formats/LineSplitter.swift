@@ -1,8 +1,8 @@
 /// A line of a list, without its end.
 struct ListLine: Equatable {
-  /// Counted from 1.
+  /// The number of the line, counted from 1.
   var number: Int
-  /// What stands in it, or why that cannot be known.
+  /// The text of the line, or the reason why it cannot be read.
   var text: Result<String, ListFault>
 
   init(number: Int, text: String) {
@@ -16,33 +16,32 @@ struct ListLine: Equatable {
   }
 }
 
-/// Cuts the bytes of a list, which arrive piece by piece, into what a parser takes.
+/// Splits the bytes of a list, which arrive in pieces, into lines for a parser.
 protocol ListSplitter: Sendable {
-  /// The next piece.
+  /// Adds the next piece.
   mutating func append(_ bytes: [UInt8])
 
-  /// No more pieces follow.
+  /// Ends the list. No more pieces follow.
   mutating func end()
 
-  /// The next line, or what stands for one; nil when the next piece is needed first, or after the last.
+  /// Returns the next line. Returns nil if the next piece is needed first, and after the last line.
   mutating func next() -> ListLine?
 }
 
-/// Cuts bytes that arrive piece by piece into lines. Holds the piece being cut and at most one
-/// unfinished line. Lines end in LF or CR LF, the last one perhaps in nothing; a byte order mark
-/// at the very start is dropped.
+/// Splits bytes that arrive in pieces into lines. Holds the current piece and at most one unfinished line. Lines end in LF or
+/// CR LF, and the last line may have no end. A byte order mark at the very start is dropped.
 struct LineSplitter: ListSplitter {
-  /// Bytes of a line without its end, in most lists.
+  /// The largest length of a line in bytes without its end, in most lists.
   static let longestLine = 64 << 10
 
-  /// Bytes of a line without its end.
+  /// The largest length of a line in bytes without its end, in this list.
   private let longest: Int
 
   private var buffer: [UInt8] = []
-  /// Where the next line starts in `buffer`.
+  /// The index in `buffer` at which the next line begins.
   private var start = 0
   private var number = 0
-  /// In a line that is too long: what has come of it is gone.
+  /// Whether the current line is too long. The bytes received of this line are already dropped.
   private var isSkipping = false
   private var isEnded = false
 
@@ -58,7 +57,7 @@ struct LineSplitter: ListSplitter {
 
   mutating func next() -> ListLine? {
     let end = buffer[start...].firstIndex(of: UInt8(ascii: "\n"))
-    // An unfinished line may still lack its CR LF.
+    // An unfinished line may still include the CR of its end.
     if end == nil, !isEnded, buffer.count - start > longest + 1 {
       isSkipping = true
       start = buffer.count

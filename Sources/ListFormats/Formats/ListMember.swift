@@ -1,10 +1,10 @@
 import HaulSystem
 import JobModel
 
-/// A column of a table, or a member of a JSON object, that is read.
+/// A column of a table, or a member of a JSON object, that is read into a field.
 struct ListMember: Sendable, Equatable {
   let field: ListField
-  /// The algorithm of a digest that comes without its name.
+  /// The algorithm for digests that are written without an algorithm.
   let algorithm: String?
 
   init(_ field: ListField, algorithm: String? = nil) {
@@ -12,29 +12,29 @@ struct ListMember: Sendable, Equatable {
     self.algorithm = algorithm
   }
 
-  /// A field under this name, which may say the algorithm of a digest.
+  /// Creates the member for a field called `name` in the list. For a digest, the name may be an algorithm.
   init(_ field: ListField, called name: String) {
     self.init(
       field, algorithm: field == .option(.digest) ? Self.algorithms[name.lowercased()] : nil)
   }
 
-  /// What lists call columns that hold digests of one algorithm.
+  /// The digest algorithm for each column name that implies one.
   private static let algorithms = [
     "md5": "md5", "md5sum": "md5", "sha1": "sha-1", "sha-1": "sha-1", "sha256": "sha-256",
     "sha-256": "sha-256", "sha256sum": "sha-256", "sha512": "sha-512", "sha-512": "sha-512",
   ]
 
-  /// Puts a value that is not empty where it belongs.
+  /// Stores a value, which is not empty, in the entry.
   func put(_ text: String, into entry: inout ListEntry) throws(ListFault) {
     guard field == .option(.digest) else { return try field.put(text, into: &entry) }
     if Self.absent.contains(text.lowercased()) { return }
     entry.options.digest = digest(text)
   }
 
-  /// What says that there is no digest.
+  /// The values that mean that there is no digest.
   private static let absent: Set = ["-", "na", "n/a", "none", "null"]
 
-  /// `sha256:1f…` or `1f…` in the form that jobs have; any other text as it is.
+  /// Returns `sha256:1f…` or `1f…` in the form that jobs have. Returns other text unchanged.
   private func digest(_ text: String) -> String {
     if let algorithm {
       return text.contains("=") && text.last != "=" ? text : "\(algorithm)=\(text)"
@@ -47,16 +47,16 @@ struct ListMember: Sendable, Equatable {
     return byLength[text.utf8.count].map { "\($0)=\(text)" } ?? text
   }
 
-  /// What a column or member of this name holds, in any case of letters; nil for one that means nothing here.
+  /// Returns the member for a column or member with this name, in upper or lower case. Returns nil for a name that is ignored.
   static func known(_ name: String) -> ListMember? {
     let lower = name.lowercased()
     if let field = ListField.named(lower) { return ListMember(field) }
     return algorithms[lower].map { ListMember(.option(.digest), algorithm: $0) }
   }
 
-  /// As ``known(_:)``.
+  /// Returns the member as ``known(_:)`` does, but rejects names that look misspelt.
   ///
-  /// - Throws: for a name that may be meant for a field and is none: left out, a digest would not be checked.
+  /// - Throws: for an unknown name that resembles a field. If it were ignored, a digest might not be checked.
   static func certain(_ name: String) throws(ListFault) -> ListMember? {
     if let member = known(name) { return member }
     guard let meant = ListField.meant(by: name.lowercased()) else { return nil }

@@ -1,16 +1,16 @@
 internal import HaulTransfer
 
-/// URLs as texts have them.
+/// Finds URLs in texts.
 enum ListURL {
-  /// Whether a text is a URL of a kind that haul knows, and nothing besides.
+  /// Returns whether a text is exactly one URL with a scheme that Haul knows.
   static func isOne(_ text: String) -> Bool {
     beginning(text[...]) && !text.contains(where: isBlank)
       && (try? WebURL(text, schemes: WebURL.knownSchemes)) != nil
   }
 
-  /// The URL of a line that should hold nothing else, without a comment behind it.
+  /// Returns the URL of a line that should contain only a URL, without a comment after it.
   ///
-  /// Text that is not a URL is returned unchanged; the code that parses URLs refuses it.
+  /// Text that is not a URL is returned unchanged. The code that parses URLs rejects it.
   static func alone(in line: Substring) throws(ListFault) -> Substring {
     guard beginning(line) else {
       if isNamed(line) { throw .nameAhead }
@@ -26,7 +26,7 @@ enum ListURL {
     let rest = line[blank...].drop(while: isBlank)
     if rest.first == "#" { return line[..<blank] }
     if rest.contains("://") { throw .holdsMore }
-    // A name with its ending is a whole one; a space behind any other may well belong to it.
+    // A space after a name with an ending follows the URL. A space after any other name may belong to the URL.
     let name = line[..<blank].split(separator: "/", omittingEmptySubsequences: false).last ?? ""
     if line[..<blank].count(where: { $0 == "/" }) > 2, name.contains("."), !name.contains("?") {
       throw .spaceBehind
@@ -34,7 +34,7 @@ enum ListURL {
     return line
   }
 
-  /// Whether a line is a file's name, blanks and a URL.
+  /// Returns whether a line is a file's name, blanks and a URL.
   private static func isNamed(_ line: Substring) -> Bool {
     let words = line.split(whereSeparator: isBlank)
     return words.count == 2 && isOne(String(words[1]))
@@ -50,7 +50,7 @@ enum ListURL {
     [32, 40, 56, 64, 96, 128].contains(word.utf8.count) && word.allSatisfy(\.isHexDigit)
   }
 
-  /// `SHA256 (name) = …`, as the tools of BSD write digests.
+  /// Returns whether a line is `SHA256 (name) = …`, as BSD tools write digests.
   private static func isTagged(_ line: Substring) -> Bool {
     line.last == ")"
       ? false : line.split(separator: " ").last.map(isDigest) == true && line.contains(") = ")
@@ -60,16 +60,16 @@ enum ListURL {
     Array("\($0)://".utf8)
   }
 
-  /// Whether a text starts as a URL does.
+  /// Returns whether a text begins like a URL.
   static func beginning(_ text: Substring) -> Bool {
     let start = text.utf8.prefix(8).map { $0 | 0x20 }
     return beginnings.contains { start.starts(with: $0.map { $0 | 0x20 }) }
   }
 
-  /// Every URL in a text of any kind: of Markdown, HTML, a command or a sentence.
+  /// Returns every URL in a text of any kind, such as Markdown, HTML, a command or a sentence.
   static func all(in text: Substring) -> [String] {
     guard text.utf8.contains(UInt8(ascii: ":")) else { return [] }
-    // Scripts write a slash with a backslash before it.
+    // Scripts write a backslash before a slash.
     if text.contains(#":\/\/"#) { return all(in: text.replacing(#"\/"#, with: "/")[...]) }
     var (urls, rest) = ([String](), text)
     while let mark = rest.firstRange(of: "://") {
@@ -89,16 +89,16 @@ enum ListURL {
     return urls
   }
 
-  /// Whether `character` cannot occur in a URL that follows `opening`.
+  /// Returns whether `character` ends a URL that follows the character `opening`.
   private static func ends(_ character: Character, after opening: Character) -> Bool {
     character.isWhitespace || "<>\"`".contains(character) || opening == "'" && character == "'"
       || opening == "|" && character == "|"
   }
 
-  /// Without what a sentence puts behind a URL, and with `&` for HTML's `&amp;`.
+  /// Returns the URL without punctuation of the sentence around it, and with `&` instead of HTML's `&amp;`.
   private static func trimmed(_ text: Substring) -> String {
     var text = text
-    // The address of a link in Markdown ends where its brackets do.
+    // The address of a Markdown link ends at its closing bracket.
     var depth = 0
     for index in text.indices {
       if text[index] == "(" { depth += 1 }

@@ -1,13 +1,13 @@
 import JobModel
 
-/// `ListFormat.tsv`: after the heading URL, length and MD5 in base64, separated by tabs; the last two may be missing.
-/// Without that heading it is a table.
+/// Parses `ListFormat.tsv`: a heading, then lines of URL, length and MD5 in base64, separated by tabs. Length and MD5 may be
+/// missing. A list without the heading is parsed as a table.
 struct TSVLines: ListParser {
   static let heading = "TsvHttpData-1.0"
 
   private let choices: ListColumns
   private var isBegun = false
-  /// What reads a list without the heading.
+  /// The parser of a list without the heading.
   private var table: TableLines?
 
   init(_ choices: ListColumns) { self.choices = choices }

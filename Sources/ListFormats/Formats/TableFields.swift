@@ -1,6 +1,6 @@
-/// Cuts the lines of a table into fields.
+/// Splits the lines of a table into fields.
 struct TableFields: Sendable, Equatable {
-  /// The byte between two fields; nil for any run of blanks.
+  /// The byte between two fields. Nil means any number of blanks.
   let separator: UInt8?
 
   static let comma = TableFields(separator: UInt8(ascii: ","))
@@ -8,8 +8,8 @@ struct TableFields: Sendable, Equatable {
   static let semicolon = TableFields(separator: UInt8(ascii: ";"))
   static let blanks = TableFields(separator: nil)
 
-  /// The separator that a first line shows: a tab, else a semicolon or a comma, whichever it has more of; else a comma, or
-  /// blanks where the columns of any text are asked for.
+  /// Returns the separator for a table with this first line: a tab if it contains one, or else the more frequent of semicolon
+  /// and comma. If it contains none of them, returns blanks if `orBlanks` is true, or else a comma.
   static func shown(by line: String, orBlanks: Bool) -> TableFields {
     if line.utf8.contains(UInt8(ascii: "\t")) { return .tab }
     let commas = line.utf8.count { $0 == UInt8(ascii: ",") }
@@ -18,14 +18,15 @@ struct TableFields: Sendable, Equatable {
     return orBlanks && !line.hasPrefix("\"") ? .blanks : .comma
   }
 
-  /// What a line `sep=;` says, which spreadsheets write before a table; nil for any other line.
+  /// Returns the separator from a line such as `sep=;`, which spreadsheets write before a table. Returns nil for any other
+  /// line.
   static func stated(by line: String) -> TableFields? {
     let bytes = Array(line.utf8)
     guard bytes.count == 5, line.lowercased().hasPrefix("sep=") else { return nil }
     return TableFields(separator: bytes[4])
   }
 
-  /// The fields of a record that is one line (RFC 4180 §2).
+  /// Returns the fields of a record on one line (RFC 4180 §2).
   func fields(of text: String) throws(ListFault) -> [String] {
     guard let separator else {
       return text.split { $0 == " " || $0 == "\t" }.map(String.init)
@@ -45,7 +46,7 @@ struct TableFields: Sendable, Equatable {
         let end = rest.firstIndex(of: separator) ?? rest.endIndex
         field += rest[..<end]
         rest = rest[end...]
-        // Texts with tabs between are seldom quoted, and then a quotation mark means itself.
+        // Tables with tabs rarely quote texts. In them a quotation mark stands for itself.
         if separator != UInt8(ascii: "\t"), field.contains(quote) {
           throw ListFault("a field that contains a quotation mark must be in quotation marks")
         }
@@ -56,7 +57,7 @@ struct TableFields: Sendable, Equatable {
     }
   }
 
-  /// Takes a field in quotation marks from the start of `rest`.
+  /// Removes a quoted field from the start of `rest` and returns its content.
   private static func quoted(_ rest: inout Substring.UTF8View) throws(ListFault) -> [UInt8] {
     let quote = UInt8(ascii: "\"")
     var field: [UInt8] = []

@@ -1,19 +1,19 @@
 import HaulSystem
 
-/// What the columns of a table hold.
+/// The meaning of a table's columns.
 struct TableHeader: Sendable, Equatable {
-  /// What is read from each column; nil for one that is left out.
+  /// The field to read from each column, or nil for an ignored column.
   private(set) var columns: [ListMember?]
-  /// The columns that are left out, by name or number.
+  /// The ignored columns, by name or number.
   let leftOut: [String]
   /// Whether these columns come from the table's first entry, because it has no header.
   let isEntry: Bool
   /// Whether each line must have as many fields as the header.
   private let isStrict: Bool
 
-  /// Tells it from the first line of a table: that has the columns' names, or else exactly one URL.
+  /// Determines the columns from the first line of a table. The line has the names of the columns, or else exactly one URL.
   ///
-  /// What `choices` name counts before the names; only without any may no name be mistaken.
+  /// Columns in `choices` override the names. Names that resemble a field are rejected only if `choices` is empty.
   init(first fields: [String], _ choices: ListColumns) throws(ListFault) {
     let cells = fields.map { String(PlainLines.trimmed($0)) }
     let urls = cells.indices.filter { ListURL.isOne(cells[$0]) }
@@ -74,7 +74,7 @@ struct TableHeader: Sendable, Equatable {
     return cells.count > 12 ? "\(shown) and others" : shown
   }
 
-  /// The entry that a line makes.
+  /// Returns the entry for a line.
   func entry(_ fields: [String], line: Int) throws(ListFault) -> ListEntry {
     if isStrict, fields.count != columns.count {
       throw ListFault(

@@ -1,10 +1,10 @@
 import HaulSystem
 
-/// `ListFormat.csv`: a table of a line each, with or without a header (RFC 4180, and what spreadsheets and other programs
-/// make of it). A field in quotes ends on its line: nothing that an entry can say holds the end of one.
+/// Parses `ListFormat.csv`: a table with one record per line, with or without a header (RFC 4180, and the variants of
+/// spreadsheets and other programs). A quoted field must end on its line, because no value of an entry contains a line end.
 struct TableLines: ListParser {
   private let choices: ListColumns
-  /// How lines are cut; nil until the first one shows it.
+  /// The way to split lines, or nil until the first line shows it.
   private var fields: TableFields?
   private var header: TableHeader?
   private var isBroken = false
@@ -22,7 +22,7 @@ struct TableLines: ListParser {
       if text.isEmpty { return nil }
       guard let header, let fields else { return try begin(text, line) }
       if text.hasPrefix("#") { return nil }
-      // Where there is a single column, a comma is the URL's own.
+      // In a single column, a comma belongs to the URL.
       let isOne = header.columns.count == 1 && ListURL.isOne(text)
       let cells = isOne ? [text] : try fields.fields(of: text)
       return .entry(try header.entry(cells, line: line.number))
@@ -31,7 +31,7 @@ struct TableLines: ListParser {
     }
   }
 
-  /// Takes the first line.
+  /// Parses the first line.
   private mutating func begin(_ text: String, _ line: ListLine) throws(ListFault) -> ListItem? {
     if let stated = TableFields.stated(by: text) {
       fields = stated
@@ -55,7 +55,7 @@ struct TableLines: ListParser {
     return header.isEntry ? .entry(try header.entry(cells, line: line.number)) : nil
   }
 
-  /// Whether a first line has the names of columns, including the column of the URLs.
+  /// Returns whether a first line has the names of columns, including the column of the URLs.
   static func isHeader(_ text: String, _ fields: TableFields, _ choices: ListColumns) -> Bool {
     guard let cells = try? fields.fields(of: text) else { return false }
     let names = choices.url.map(\.description) ?? ListField.url.name
