@@ -14,12 +14,12 @@ import Stores
 import Submitting
 import Worker
 
-/// The one place that says how an error of any kind ends a command, and what to do about it.
+/// Decides for each kind of error with which code and sentence a command ends, and what to do about it.
 extension ExitError {
-  /// The code and sentence for `error`; `unknownName` is the code where a name does not exist, `role` what the
-  /// command needs of the database.
+  /// Creates the exit code and sentence for `error`. `unknownName` is the code for a name that does not exist. `role` is the
+  /// role of the database that the command needs.
   ///
-  /// The sentence holds no password and no connection string.
+  /// The sentence contains no password and no connection string.
   init(from error: any Error, unknownName: ExitCode = .badInput, role: PoolRole? = nil) {
     switch error {
     case let error as ExitError: self = error
@@ -59,7 +59,7 @@ extension ExitError {
     }
   }
 
-  /// For `options` that are about a single URL, where there is none or more than one.
+  /// Creates the error for `options` that apply to a single URL, if there is no URL or more than one.
   init(needingOneURL options: [String]) {
     self.init(
       .usage,
@@ -75,7 +75,7 @@ extension ExitError {
         .configuration
       case .noSuchName: unknownName
       case .refused, .pathTaken: .badInput
-      // Its row was cleared away while it was cut off; it registers anew when it is started again.
+      // The worker's row was removed while the worker was cut off. The worker registers again when it is restarted.
       case .unknownWorker, .busy: .tryAgain
       }
     var sentence = Self.sentence("\(error)")
@@ -91,7 +91,7 @@ extension ExitError {
     self.init(code, sentence)
   }
 
-  /// What this machine refuses is no fault of what was asked for.
+  /// Creates the error for a failed transfer. A failure of this machine does not count as bad input.
   private init(_ error: TransferError) {
     let code: ExitCode =
       switch error.errorClass {
@@ -102,7 +102,7 @@ extension ExitError {
     self.init(code, Self.sentence(error.message))
   }
 
-  /// A port may be free again soon; what else is wrong with an address stays so.
+  /// Creates the error for an address. A port may be free again soon. Other problems with an address last.
   private init(_ error: ListenError) {
     let code: ExitCode =
       switch error {
@@ -113,8 +113,8 @@ extension ExitError {
     self.init(code, Self.sentence("\(error)"))
   }
 
-  /// The user lacks the rights of `role` in a pool whose roles begin with `prefix`. Without a role, no role of the pool is
-  /// enough, and the message has the server's `refusal`.
+  /// Creates the error for a user who lacks the rights of `role` in a pool whose roles begin with `prefix`. If `role` is nil,
+  /// no role of the pool is enough, and the message contains the server's `refusal`.
   init(lacking role: PoolRole?, prefix: String, because refusal: PostgresError? = nil) {
     let advice = "Connect as a user that has this role, or ask an administrator to grant it."
     if let role {
@@ -168,7 +168,7 @@ extension ExitError {
     }
   }
 
-  /// `text` on one line with a full stop.
+  /// Returns `text` on one line with a full stop.
   private static func sentence(_ text: String) -> String {
     let line = text.split(whereSeparator: \.isNewline).joined(separator: " ")
     return [".", "!", "?"].contains { line.hasSuffix($0) } ? line : line + "."
@@ -176,13 +176,13 @@ extension ExitError {
 }
 
 extension PostgresError {
-  /// A server that is connected to does not permit a statement.
+  /// Whether a connected server does not permit a statement.
   var isRefusedStatement: Bool {
     if case .server(let error) = self { error.state == .insufficientPrivilege } else { false }
   }
 }
 
-/// A server does not permit a statement, in a pool whose roles begin with `prefix`.
+/// The error if a server does not permit a statement, in a pool whose roles begin with `prefix`.
 struct RefusedStatement: Error {
   let prefix: String
   let refusal: PostgresError

@@ -1,8 +1,8 @@
 import HaulSystem
 
 extension StopSignals {
-  /// Handles stop signals, as ``handle(_:atOnce:)`` does, for a command that holds leases. After a second signal a message says
-  /// what becomes of them.
+  /// Handles stop signals as ``handle(_:atOnce:)`` does, for a command that holds leases. After a second signal, a message says
+  /// what happens to the leases.
   static func stopGracefully(
     _ stop: @escaping @Sendable () -> Void, abandon: @escaping @Sendable () -> Void = {}
   ) {
@@ -10,7 +10,7 @@ extension StopSignals {
       stop,
       atOnce: {
         abandon()
-        // Nobody is left to tell when standard error is closed; the exit code still says it.
+        // If standard error is closed, the exit code still reports the stop.
         StandardStream.say("haul: stopped at once. Other workers take over the running jobs.\n")
       })
   }

@@ -4,12 +4,12 @@ import Glibc
 import HaulSystem
 import JobQueue
 
-/// The program: its tree of commands, one file each in this folder.
+/// The program with its tree of commands. Each command has its own file in this folder.
 @main
 enum Haul {
   static let version = JobQueue.programVersion
 
-  /// What users of other programs type.
+  /// The command here for each command name of other programs.
   static let synonyms = [
     "unpause": "resume", "continue": "resume", "unhold": "resume", "hold": "pause",
     "status": "check", "info": "check", "health": "check", "doctor": "check",
@@ -90,14 +90,14 @@ enum Haul {
         ]),
     ])
 
-  /// Runs the command on Swift's threads, while the main thread waits for signals: nothing may need
-  /// the main actor, which never gets its turn.
+  /// Runs the command on Swift's threads while the main thread waits for signals. Nothing may need the main actor, because it
+  /// never runs.
   static func main() {
-    // A parent may have left it ignored (trap '' CHLD), and the kernel then keeps no child's exit status. (wait(2))
+    // A parent may have left SIGCHLD ignored (trap '' CHLD). The kernel then keeps no child's exit status. (wait(2))
     _ = signal(SIGCHLD, SIG_DFL)
     FirstProcess.leave()
     requireArguments()
-    // The time zone of every session, so that lists are in UTC (libpq: Environment Variables).
+    // Sets the time zone of every session, so that lists are in UTC (libpq: Environment Variables).
     unsafe setenv("PGTZ", "UTC", 1)
     let signals = StopSignals.block()
     Task.detached {
@@ -110,7 +110,8 @@ enum Haul {
     signals.deliver()
   }
 
-  /// Swift's runtime reads the arguments in /proc; where that is missing, asking it for them crashes.
+  /// Ends the process with a message if /proc is missing. Swift's runtime reads the arguments from /proc and crashes without
+  /// it.
   private static func requireArguments() {
     guard unsafe access("/proc/self/cmdline", R_OK) != 0 else { return }
     StandardStream.say("haul: /proc is not mounted. Mount it: Haul needs it.\n")

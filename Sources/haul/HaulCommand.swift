@@ -1,15 +1,15 @@
 import Arguments
 import JobModel
 
-/// A command of this program: whatever `perform` throws becomes an exit code in one place.
+/// A command of this program. Every error that `perform` throws becomes an exit code in the same place.
 protocol HaulCommand: Command {
-  /// The code for a queue, batch, host, job, store or worker that does not exist.
+  /// The exit code for a queue, batch, host, job, store or worker that does not exist.
   static var codeOfUnknownName: ExitCode { get }
 
-  /// The least role of the database that the command needs; nil where none of them is enough.
+  /// The lowest role of the database that the command needs, or nil if no role is enough.
   static var role: PoolRole? { get }
 
-  /// Does the work; data goes to standard output, all else to standard error.
+  /// Runs the command. Data goes to standard output, everything else to standard error.
   func perform() async throws
 }
 

@@ -3,7 +3,7 @@ import JobQueue
 import Postgres
 
 extension Haul {
-  /// What `--version` says besides the version: the commit where it is known, libraries, compiler, schema.
+  /// The lines of `--version` after the version: the commit if it is known, libraries, compiler and schema.
   static var versionLines: [String] {
     let libraries = TransferLibraries.linked
     return (revision.isEmpty ? [] : ["commit \(revision)"]) + [
@@ -12,7 +12,8 @@ extension Haul {
     ]
   }
 
-  /// The compiler that built this; Swift tells no more of it than how it compares.
+  /// The compiler that built this program. Swift code can only compare the compiler's version, so the text may be "6.4 or
+  /// newer".
   private static var swift: String {
     #if compiler(>=6.4)
       "6.4 or newer"

@@ -1,6 +1,6 @@
 import Arguments
 
-/// The name of a new batch, as the database takes it and a line can show it.
+/// The name of a new batch. The database accepts it, and it can be shown on one line.
 struct BatchName: OptionValue {
   static let expected = "a name of 1 to 200 characters without control characters"
 

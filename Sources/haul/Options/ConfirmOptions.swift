@@ -5,7 +5,7 @@ import JobModel
 import JobQueue
 import Terminal
 
-/// Asks before a command changes more jobs than its user may have in mind.
+/// Asks for confirmation before a command changes more jobs than the user may expect.
 struct ConfirmOptions: OptionGroup {
   static let title: String? = nil
   static let options: [Option<Self>] = [
@@ -18,11 +18,12 @@ struct ConfirmOptions: OptionGroup {
   var isDryRun = false
   var isConfirmed = false
 
-  /// Returns whether the command may change the jobs of `selector`. Prints what it would do where nothing is to be changed.
+  /// Returns whether the command may change the jobs of `selector`. With --dry-run it returns false, and prints what the
+  /// command would do.
   ///
-  /// `verb` is what it does to them: `cancel`. `states` are the states that it changes.
+  /// `verb` is the action on the jobs: `cancel`. `states` are the states that it changes.
   ///
-  /// - Throws: ``ExitError`` where the user says no.
+  /// - Throws: ``ExitError`` if the user answers no.
   func allows(
     _ verb: String, _ selector: JobSelector, in states: [JobState], _ queue: JobQueue,
     _ output: OutputOptions
@@ -46,7 +47,7 @@ struct ConfirmOptions: OptionGroup {
     return true
   }
 
-  /// Whether a person is there who may have meant less.
+  /// Returns whether to ask: a person is at the terminal, and may have meant fewer jobs.
   private func asks(_ selector: JobSelector) -> Bool {
     !isConfirmed && selector.ids == nil && selector.batch == nil && Confirmation.isPossible
   }
@@ -54,12 +55,12 @@ struct ConfirmOptions: OptionGroup {
 
 /// A question to the person at the terminal.
 enum Confirmation {
-  /// Whether a person is there.
+  /// Whether a person is at the terminal.
   static var isPossible: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1 }
 
-  /// Asks, and waits for the answer.
+  /// Asks the question and waits for the answer.
   ///
-  /// - Throws: ``ExitError`` where it is not yes.
+  /// - Throws: ``ExitError`` if the answer is not yes.
   static func require(_ question: String) throws(ExitError) {
     StandardStream.say("\(question) [y/N] ")
     let answer = readLine()?.filter { !$0.isWhitespace }.lowercased()

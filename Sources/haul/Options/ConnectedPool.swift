@@ -2,14 +2,14 @@ import Postgres
 import Synchronization
 import Terminal
 
-/// The pool that this process has reached, which its output names: a command talks to one.
+/// The pool that this process is connected to, for its output. A command uses only one pool.
 enum ConnectedPool {
   private static let database = Mutex<String?>(nil)
 
-  /// The database and its server: `haul at db.example.org:5432`; nil before a connection was made.
+  /// The database and its server, `haul at db.example.org:5432`, or nil before the first connection.
   static var name: String? { database.withLock(\.self) }
 
-  /// The member that each JSON object of a command's output ends with.
+  /// The last member of each JSON object that a command prints.
   static var members: [JSONValue.Member] { name.map { [.init("pool", .string($0))] } ?? [] }
 
   static func note(_ connection: Connection) {

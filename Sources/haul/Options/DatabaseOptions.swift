@@ -6,7 +6,7 @@ import LocalPool
 import Postgres
 import Reports
 
-/// Where the database is.
+/// The options that name the database.
 struct DatabaseOptions: OptionGroup {
   static let title: String? = "DATABASE OPTIONS"
   static let options: [Option<Self>] = [
@@ -18,36 +18,36 @@ struct DatabaseOptions: OptionGroup {
       """)
   ]
 
-  /// The option or its environment variable; nil where neither is there.
+  /// The value of the option or its environment variable, or nil if both are missing.
   var given: String?
 
-  /// Whether a server that only reads is of no use.
+  /// Whether the server must accept writes.
   private var writes = false
 
-  /// The same database for a command that changes something: where several servers are named, the one that can be written to.
+  /// The same options for a command that changes something. If several servers are named, it connects to the writable one.
   var writing: Self {
     var options = self
     options.writes = true
     return options
   }
 
-  /// Whether a pooler in transaction mode is of no use.
+  /// Whether the connection must keep its session, which a pooler in transaction mode does not allow.
   private var needsSession = false
 
-  /// The same database for a command that holds locks of a session.
+  /// The same options for a command that holds locks of a session.
   var inSession: Self {
     var options = self
     options.needsSession = true
     return options
   }
 
-  /// Where the database's address comes from.
+  /// The source of the database's address.
   enum Place {
-    /// The user, here or in libpq's environment.
+    /// The user named the database, by an option or in libpq's environment.
     case named(String)
-    /// No database was named. The server of 'haul up' runs, so the command uses it.
+    /// No database is named. The server of 'haul up' is running, so the command uses it.
     case standing(String)
-    /// No database was named, and libpq looks where PostgreSQL usually is.
+    /// No database is named. libpq looks for PostgreSQL in its usual place.
     case usual
 
     var conninfo: String {
@@ -58,7 +58,7 @@ struct DatabaseOptions: OptionGroup {
     }
   }
 
-  /// libpq's connection string; empty means libpq's environment and defaults.
+  /// libpq's connection string. If it is empty, libpq uses its environment and defaults.
   var conninfo: String { place.conninfo }
 
   private var place: Place {
@@ -71,7 +71,7 @@ struct DatabaseOptions: OptionGroup {
     return .standing(conninfo)
   }
 
-  /// The variables that lead commands away from the database of 'haul up'.
+  /// The environment variables that make commands use a different database than that of 'haul up'.
   static var variables: [String] {
     let environment = ProcessInfo.processInfo.environment
     return (["HAUL_DATABASE_URL"] + libpqVariables).filter { environment[$0, default: ""] != "" }
@@ -81,13 +81,13 @@ struct DatabaseOptions: OptionGroup {
     "PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGSERVICE", "PGUSER",
   ]
 
-  /// Whether libpq's environment says where the database is; an empty variable says nothing.
+  /// Returns whether libpq's environment names the database. An empty variable does not count.
   private static func isLibpqTold(by environment: [String: String]) -> Bool {
     libpqVariables.contains { environment[$0, default: ""] != "" }
   }
 
-  /// How a command connects. A submission of millions of lines is one statement that may take long,
-  /// and its user can interrupt it; that the server is gone shows by keepalive long before.
+  /// The settings for the command's connection. The query timeout is long, because submitting millions of lines is one
+  /// statement. The user can interrupt it, and keepalive detects a lost server much earlier.
   var configuration: ConnectionConfiguration { configuration(conninfo) }
 
   private func configuration(_ conninfo: String) -> ConnectionConfiguration {
@@ -96,7 +96,7 @@ struct DatabaseOptions: OptionGroup {
       writes: writes, needsSession: needsSession)
   }
 
-  /// Gives `body` libpq's connection string, and says why there is no connection where it finds that there is none.
+  /// Calls `body` with libpq's connection string. If `body` cannot connect, the error says why.
   func withConninfo<Result>(_ body: (String) async throws -> Result) async throws -> Result {
     let place = place
     do {
@@ -108,7 +108,8 @@ struct DatabaseOptions: OptionGroup {
     }
   }
 
-  /// A refused statement with the pool's prefix, which needs a connection of its own; nil without one.
+  /// Returns the error for a refused statement with the pool's role prefix. It needs a separate connection, and returns nil
+  /// without one.
   private func refusal(_ error: PostgresError, _ conninfo: String) async -> (any Error)? {
     guard let connection = try? await Connection.connect(configuration(conninfo)) else {
       return nil
@@ -118,7 +119,7 @@ struct DatabaseOptions: OptionGroup {
     return prefix.map { RefusedStatement(prefix: $0, refusal: error) }
   }
 
-  /// Why there is no connection. If no database was named, libpq's message does not help.
+  /// Returns the error if there is no connection. If no database was named, libpq's message does not help.
   static func reason(_ place: Place, _ state: SQLState?, _ text: String) -> ExitError {
     let advice = "Start a pool with 'haul up', or name a database with --database."
     switch (place, state) {
@@ -146,10 +147,11 @@ struct DatabaseOptions: OptionGroup {
     }
   }
 
-  /// That libpq's environment leads away from the pool of 'haul up' on this machine; nil where it does not.
+  /// Returns a hint if libpq's environment selects a different database than the pool of 'haul up' on this machine. Otherwise
+  /// returns nil.
   private static func hint(_ place: Place) -> String? {
     let names = variables.filter { $0 != "HAUL_DATABASE_URL" }
-    // Who names a server means that one.
+    // A user who names a server means that server.
     guard case .named("") = place, !names.isEmpty,
       Set(names).isDisjoint(with: ["PGHOST", "PGHOSTADDR", "PGSERVICE"]),
       let location = try? ClusterLocation.standard(
@@ -160,7 +162,7 @@ struct DatabaseOptions: OptionGroup {
       "A pool of 'haul up' runs on this machine; Haul uses it if \(names.joined(separator: ", ")) \(names.count == 1 ? "is" : "are") not set."
   }
 
-  /// Gives `body` a connection of its own.
+  /// Calls `body` with a new connection.
   func withConnection<Result: Sendable>(
     _ body: (Connection) async throws -> Result
   ) async throws -> Result {
@@ -178,7 +180,7 @@ struct DatabaseOptions: OptionGroup {
     }
   }
 
-  /// Gives `body` the queue, once database and program are known to fit.
+  /// Calls `body` with the queue, after checking that the database and the program fit together.
   func withQueue<Result: Sendable>(
     _ body: (JobQueue) async throws -> Result
   ) async throws -> Result {

@@ -24,7 +24,7 @@ extension ExpectedDigest: OptionValue {
     return "\(wanted) (0-9 and a-f)"
   }
 
-  /// Whether `text` names `algorithm` as a digest may.
+  /// Returns whether `text` is a name of `algorithm` in a digest.
   private static func names(_ text: Substring, _ algorithm: DigestAlgorithm) -> Bool {
     let zeros = String(repeating: "0", count: algorithm.hexadecimalDigits)
     return ExpectedDigest(spelled: "\(text)=\(zeros)").map { $0.algorithm == algorithm } ?? false

@@ -2,7 +2,7 @@ import Arguments
 import JobModel
 import Reports
 
-/// Only the classes that this program knows.
+/// Accepts only the classes that this program knows.
 extension ErrorClass: OptionValue {
   package static var expected: String {
     "an error class (\(candidates.joined(separator: ", ")))"

@@ -2,13 +2,13 @@ import Arguments
 import HaulTransfer
 import JobQueue
 
-/// A host, or a pattern of hosts, spelled as those of jobs are: in lower case, without the port that its scheme has anyway.
+/// A host or a pattern of hosts, spelled as in jobs: in lower case, without its scheme's default port.
 ///
-/// What is no host is left as it is: the database says so.
+/// Text that is not a host stays unchanged. The database rejects it.
 struct HostArgument: OptionValue {
   static let expected = "a host such as example.org or example.org:8443"
 
-  /// What a property holds until its required operand is read.
+  /// The value of a property before its required operand is read.
   static let unset = HostArgument(argument: "")
 
   let argument: String
@@ -22,7 +22,8 @@ struct HostArgument: OptionValue {
     self.argument = wildcard + (Self.hostKey(of: name) ?? String(name))
   }
 
-  /// Runs `body` with the host as it was typed, since earlier versions listed some so; if there is none, as jobs have it.
+  /// Calls `body` with the host as typed, because earlier versions stored such names. If that name does not exist, calls it
+  /// with the name as spelled in jobs.
   func orAsTyped<T: Sendable>(_ body: (String) async throws -> T) async throws -> (String, T) {
     do {
       return (typed, try await body(typed))
@@ -31,7 +32,7 @@ struct HostArgument: OptionValue {
     }
   }
 
-  /// The ``WebURL/hostKey`` of a URL with this host and port. The port gives the scheme; otherwise it is http.
+  /// Returns the ``WebURL/hostKey`` of a URL with this host and port. The port determines the scheme; the default is http.
   private static func hostKey(of name: Substring) -> String? {
     guard !name.contains(where: { "/@?#*% ".contains($0) }) else { return nil }
     let port = name.split(separator: ":").last.flatMap { Int($0) }

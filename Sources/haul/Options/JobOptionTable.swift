@@ -3,15 +3,15 @@ import HaulSystem
 import HaulTransfer
 import JobModel
 
-/// A job option as the command line has it: one row of ``JobOptionTable``.
+/// A job option on the command line: one row of ``JobOptionTable``.
 struct JobOptionRow: Sendable {
   let commands: [JobOptionTable.Command]
-  /// For a submission.
+  /// The option for a submission.
   let option: Arguments.Option<JobOptions>
-  /// For the defaults of a queue, where it also takes `none`.
+  /// The option for the defaults of a queue. It also accepts `none`.
   let queueOption: Arguments.Option<QueueJobOptions>
 
-  /// An option with a value. `long` is its name where that is not the job option's own.
+  /// Creates an option with a value. `long` is its name if that differs from the job option's name.
   static func value<Value: OptionValue>(
     _ option: JobOption, _ placeholder: String, _ type: Value.Type, long: String? = nil,
     for commands: [JobOptionTable.Command] = JobOptionTable.Command.allCases, _ help: String,
@@ -26,7 +26,7 @@ struct JobOptionRow: Sendable {
       })
   }
 
-  /// A flag, `yes` or `no` for a queue.
+  /// Creates a flag. For a queue its value is `yes` or `no`.
   static func flag(
     _ option: JobOption, for commands: [JobOptionTable.Command] = JobOptionTable.Command.allCases,
     _ help: String
@@ -41,7 +41,8 @@ struct JobOptionRow: Sendable {
 }
 
 extension JobOptionRow {
-  /// A flag that turns an option off, which is on by default: `--no-record-digest`. `yes` or `no` for a queue.
+  /// Creates a flag that switches off an option that is on by default: `--no-record-digest`. For a queue its value is `yes` or
+  /// `no`.
   fileprivate static func denial(
     _ option: JobOption, for commands: [JobOptionTable.Command], _ help: String
   ) -> JobOptionRow {
@@ -56,7 +57,7 @@ extension JobOptionRow {
 
 /// The job options that commands take.
 enum JobOptionTable {
-  /// What to say to users who write the option to record a digest, by its name.
+  /// The advice for users who type the name of the option that records a digest.
   static let habits = [
     "--record-digest":
       "Haul records the SHA-256 of each file by default; --no-record-digest turns it off.",
@@ -66,11 +67,11 @@ enum JobOptionTable {
 
   /// A command that takes job options.
   enum Command: CaseIterable {
-    /// `haul submit`
+    /// The command `haul submit`.
     case submit
-    /// `haul get`
+    /// The command `haul get`.
     case get
-    /// `haul queue set`
+    /// The command `haul queue set`.
     case queue
   }
 
@@ -121,18 +122,18 @@ enum JobOptionTable {
     ) { .number($0.seconds) },
   ]
 
-  /// The options of a submission by `command`.
+  /// Returns the options of a submission by `command`.
   static func options(for command: Command) -> [Option<JobOptions>] {
     rows.filter { $0.commands.contains(command) }.map(\.option)
   }
 }
 
-/// `yes` or `no`.
+/// The value of a flag for a queue: `yes` or `no`.
 enum Answer: String, CaseIterable, OptionValue { case yes, no }
 
 extension CollisionPolicy: OptionValue {}
 
-/// How many failures a job may have.
+/// The number of failures that a job may have.
 struct AttemptCount: OptionValue {
   static let expected = "a whole number from 1 to 1000"
 
@@ -158,7 +159,7 @@ struct MediaTypeArgument: OptionValue {
   }
 }
 
-/// A time limit. Shorter ones than a second would fail a source that is only slow to begin.
+/// A time limit of at least a second. A shorter limit would fail for a source that is only slow to begin.
 struct TimeoutArgument: OptionValue {
   static let expected = "\(Duration.expected) from 1s to 1d"
 
@@ -173,12 +174,12 @@ struct TimeoutArgument: OptionValue {
 
   var argument: String { duration.argument }
 
-  /// Rounded up.
+  /// The limit in seconds, rounded up.
   var seconds: Int64 { Int64(clamped: (duration / .seconds(1)).rounded(.up)) }
 }
 
 extension JobOption {
-  /// `max-attempts`
+  /// The name of the option on the command line: `max-attempts`.
   fileprivate var argumentName: String {
     String(rawValue.map { $0 == "_" ? "-" : $0 })
   }

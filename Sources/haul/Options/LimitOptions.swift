@@ -1,6 +1,6 @@
 import Arguments
 
-/// How much of a list is shown.
+/// The number of rows of a list to show.
 struct LimitOptions: OptionGroup {
   static let title: String? = nil
   static let options: [Option<Self>] = [
@@ -14,6 +14,6 @@ struct LimitOptions: OptionGroup {
   var limit = 50
   var isWhole = false
 
-  /// What to ask the database for: one more, to know whether there is one.
+  /// The number of rows to request from the database: one more than shown, to know whether more exist.
   var asked: Int { limit + 1 }
 }

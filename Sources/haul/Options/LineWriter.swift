@@ -1,8 +1,8 @@
 import HaulSystem
 import Synchronization
 
-/// Writes lines to standard output in their order on a thread of its own, so that a slow reader does not hold up the
-/// caller. After a line that cannot be written, it writes no other.
+/// Writes lines to standard output in their order, on a separate thread, so that a slow reader does not delay the caller. After
+/// a line that cannot be written, it writes no more lines.
 final class LineWriter: Sendable {
   private struct State {
     var failure: SystemError?
@@ -14,7 +14,7 @@ final class LineWriter: Sendable {
 
   init() throws(SystemError) { io = SerialIO(try IOPool(threads: 1)) }
 
-  /// `body` is called when a line cannot be written, at once where that has happened.
+  /// Calls `body` when a line cannot be written. If that has already happened, it calls `body` at once.
   func onFailure(_ body: @escaping @Sendable () -> Void) {
     let hasFailed = state.withLock { state in
       state.onFailure = body
@@ -23,7 +23,7 @@ final class LineWriter: Sendable {
     if hasFailed { body() }
   }
 
-  /// Writes `text` after everything before. Returns at once.
+  /// Writes `text` after all earlier lines. Returns at once.
   func write(_ text: String) {
     io.submit { [self] in
       if state.withLock({ $0.failure != nil }) { return }
@@ -38,9 +38,9 @@ final class LineWriter: Sendable {
     }
   }
 
-  /// Returns when all is written.
+  /// Returns when everything is written.
   ///
-  /// - Throws: why a line could not be written.
+  /// - Throws: the reason why a line could not be written.
   func finish() async throws(SystemError) {
     await io.run {}
     if let failure = state.withLock(\.failure) { throw failure }

@@ -2,7 +2,7 @@ import Arguments
 import ListFormats
 import Submitting
 
-/// Where a list of URLs is and how it is read.
+/// The options that name a list of URLs and say how to read it.
 struct ListOptions: OptionGroup {
   static let title: String? = "LIST OPTIONS"
   static let options: [Option<Self>] = [
@@ -32,7 +32,7 @@ struct ListOptions: OptionGroup {
   var extracts = false
   var skipBad = false
 
-  /// How the list is read.
+  /// The choices for reading the list.
   var choices: ListChoices {
     var choices = ListChoices(format: format)
     choices.columns.url = url
@@ -42,7 +42,7 @@ struct ListOptions: OptionGroup {
     return choices
   }
 
-  /// Checks these options beside the URLs of the command line.
+  /// Checks that these options do not contradict the URLs of the command line.
   func check(beside urls: [String]) throws(ExitError) {
     if urls.isEmpty && input == nil {
       throw ExitError(.usage, "no URL is given. Give URLs, or a list with --input.")

@@ -10,7 +10,7 @@ extension ListenAddress: OptionValue {
   package var argument: String { description }
 }
 
-/// Where metrics and the status page are served.
+/// The address at which metrics and the status page are served.
 struct ListenOptions: OptionGroup {
   static let title: String? = "PAGE OPTIONS"
   static let options: [Option<Self>] = [
@@ -32,7 +32,7 @@ struct ListenOptions: OptionGroup {
   var address: ListenAddress?
   var tokenFile: String?
 
-  /// The token; nil where none is asked for. Blocks.
+  /// Returns the token, or nil if none is needed. Blocks.
   /// - Throws: `SecretFile.Problem`, `ListenError`.
   func token() throws -> ListenToken? {
     guard let tokenFile else { return nil }

@@ -4,7 +4,7 @@ import Log
 extension Logger.Format: OptionValue {}
 extension Logger.Level: OptionValue {}
 
-/// How lines of the log on standard error look.
+/// The format and level of the log on standard error.
 struct LogOptions: OptionGroup {
   static let title: String? = "LOG OPTIONS"
   static let options: [Option<Self>] = [
@@ -19,10 +19,10 @@ struct LogOptions: OptionGroup {
   var format = Logger.Format.text
   var level: Logger.Level
 
-  /// Options whose lines start at `level` unless the user says otherwise.
+  /// Creates options with the default level `level`.
   init(level: Logger.Level = .info) { self.level = level }
 
-  /// A logger of `component`.
+  /// Returns a logger for `component`.
   func logger(_ component: String, to output: LogOutput = .standardError) -> Logger {
     Logger(format: format, level: level, component: component, output: output)
   }

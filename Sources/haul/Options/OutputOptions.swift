@@ -3,7 +3,7 @@ import FoundationEssentials
 import HaulSystem
 import Terminal
 
-/// For whom the output is.
+/// The form of the output: for people or for programs.
 struct OutputOptions: OptionGroup {
   static let title: String? = nil
   static let options: [Option<Self>] = [
@@ -12,7 +12,7 @@ struct OutputOptions: OptionGroup {
 
   var isJSON = false
 
-  /// Rows as a table of `columns` with a `note` below those that have one, or as JSON with the members of `more` besides.
+  /// Prints rows as a table of `columns`, with `note` below rows that have one. As JSON, it also prints the members of `more`.
   func print<Row>(
     _ rows: [Row], _ columns: [Listing<Row>.Column], json more: [Listing<Row>.Column] = [],
     note: @escaping @Sendable (Row) -> String? = { _ in nil }
@@ -29,7 +29,7 @@ struct OutputOptions: OptionGroup {
     return rows.map { Self.json(listing.members($0)) }.joined()
   }
 
-  /// Whether `text` is longer than the terminal, and the user has read it in a pager.
+  /// Shows `text` in a pager if it is longer than the terminal. Returns whether it did.
   private static func page(_ text: String) -> Bool {
     guard let height = screen.height, text.utf8.count(where: { $0 == 10 }) >= height,
       Screen.isInForeground(.output),
@@ -38,9 +38,9 @@ struct OutputOptions: OptionGroup {
     return pager.show(text)
   }
 
-  /// Prints at most as many rows as the limit says, as ``print(_:_:json:note:)`` does, through the user's pager where a table is
-  /// longer than the terminal. Pass one row more than the limit if there is one: then a message on standard error, which begins
-  /// with `label`, says that there are more. An empty list is reported there too.
+  /// Prints at most as many rows as the limit allows, as ``print(_:_:json:note:)`` does. A table that is longer than the
+  /// terminal is shown in the user's pager. If there are more rows, pass one row more than the limit: a message on standard
+  /// error, which begins with `label`, then says so. It also reports an empty list.
   func print<Row>(
     _ rows: [Row], upTo limit: LimitOptions, label: String, _ columns: [Listing<Row>.Column],
     json more: [Listing<Row>.Column] = [],
@@ -56,17 +56,17 @@ struct OutputOptions: OptionGroup {
     }
   }
 
-  /// One object for programs, or a sentence for people.
+  /// Prints one object for programs, or a sentence for people.
   func print(_ members: [JSONValue.Member], orSay sentence: String) throws {
     try StandardStream.output.write(isJSON ? Self.json(members) : sentence + "\n")
   }
 
-  /// One object and a line end. Its last member names the pool.
+  /// Returns one object and a line end. Its last member names the pool.
   static func json(_ members: [JSONValue.Member]) -> String {
     JSONValue.object(members + ConnectedPool.members).line + "\n"
   }
 
-  /// The screen that standard output goes to.
+  /// The screen behind standard output.
   static var screen: Screen {
     Screen(.output, environment: ProcessInfo.processInfo.environment)
   }

@@ -1,12 +1,12 @@
 import Arguments
 
-/// A part of a whole, in percent.
+/// A part of a whole in percent.
 struct Percentage: OptionValue {
   static let expected = "a percentage above 0% and up to 100%, such as 1% or 0.5%"
 
-  /// As it was written, without the sign.
+  /// The number as the user wrote it, without the percent sign.
   private let number: String
-  /// Above 0, up to 1.
+  /// The part as a fraction above 0 and at most 1.
   let fraction: Double
 
   init?(argument: String) {

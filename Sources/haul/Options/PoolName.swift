@@ -1,10 +1,10 @@
 import Arguments
 
-/// The name of a queue or store, as the database takes it.
+/// The name of a queue or store that the database accepts.
 struct PoolName: OptionValue {
   static let expected = "a name of at most 63 letters, digits, '.', '_' and '-'"
 
-  /// What a property holds until its required operand is read.
+  /// The value of a property before its required operand is read.
   static let unset = PoolName(unchecked: "")
 
   let argument: String

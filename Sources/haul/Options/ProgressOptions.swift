@@ -3,7 +3,7 @@ import FoundationEssentials
 import HaulSystem
 import Terminal
 
-/// What is said on standard error while a command waits.
+/// The options for messages on standard error while a command waits.
 struct ProgressOptions: OptionGroup {
   static let title: String? = nil
   static let options: [Option<Self>] = [
@@ -12,7 +12,8 @@ struct ProgressOptions: OptionGroup {
 
   var isQuiet = false
 
-  /// A display on standard error for the command typed as `label`, which makes room when the process is suspended.
+  /// Returns a display on standard error for the command typed as `label`. The display is hidden while the process is
+  /// suspended.
   func display(label: String) -> ProgressDisplay {
     let environment = ProcessInfo.processInfo.environment
     let screen = Screen(.error, environment: environment)

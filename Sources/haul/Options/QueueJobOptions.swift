@@ -1,16 +1,16 @@
 import Arguments
 import JobModel
 
-/// The job options that a queue gives to jobs submitted without their own.
+/// The job options that a queue applies to jobs submitted without their own options.
 struct QueueJobOptions: OptionGroup {
   static let title: String? = "JOB OPTIONS"
   static let options: [Option<Self>] = JobOptionTable.rows
     .filter { $0.commands.contains(.queue) }.map(\.queueOption)
 
-  /// The options that were given, by the raw values of `JobOption`; nil for `none`.
+  /// The options that were given, by the raw values of `JobOption`. Nil stands for `none`.
   private(set) var settings: [String: JobOption.Value?] = [:]
 
-  /// Sets an option, or removes it for `none`.
+  /// Sets an option, or removes it if the setting is `none`.
   mutating func set<Value>(
     _ option: JobOption, _ setting: Settable<Value>, _ value: (Value) -> JobOption.Value
   ) {

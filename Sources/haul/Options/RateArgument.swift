@@ -1,7 +1,7 @@
 import Arguments
 import HaulTransfer
 
-/// Bytes a second.
+/// A rate in bytes per second.
 struct RateArgument: OptionValue {
   static let expected = "bytes per second, at least 1, such as 10M or 512K"
 
@@ -15,6 +15,6 @@ struct RateArgument: OptionValue {
 
   var argument: String { rate.argument }
 
-  /// A new limit of that rate.
+  /// A new limit with this rate.
   var limit: RateLimit { RateLimit(bytesPerSecond: rate.bytes) }
 }

@@ -5,7 +5,7 @@ import HaulSystem
 import HaulTransfer
 import Worker
 
-/// Where jobs' credentials are.
+/// The options that say where jobs' credentials are.
 struct CredentialOptions: OptionGroup {
   static let title: String? = RequestOptions.title
   static let options: [Option<Self>] = [
@@ -17,7 +17,7 @@ struct CredentialOptions: OptionGroup {
   var directory: String?
 }
 
-/// What goes along with requests, and the way they take.
+/// The options for the content and route of requests: credentials, cookies, proxies and certificates.
 struct RequestOptions: OptionGroup {
   static let title: String? = "REQUEST OPTIONS"
   static let options: [Option<Self>] = [
@@ -58,16 +58,16 @@ struct RequestOptions: OptionGroup {
 
   var netrc: String?
   var cookies: String?
-  /// Not yet read: a refusal of one with a password must not repeat it.
+  /// The proxy as text. It is not parsed yet, because an error about a proxy with a password must not repeat the password.
   var proxy: String?
   var caFile: String?
   var schemes: [FileScheme] = []
   var knownHosts: String?
   var contact: ContactArgument?
 
-  /// With the files read.
+  /// Reads the files and returns the settings.
   ///
-  /// - Throws: `SecretFile.Problem`; `ExitError` for certificates that are none.
+  /// - Throws: `SecretFile.Problem`; `ExitError` for a file without certificates.
   func settings(_ credentials: CredentialOptions = CredentialOptions()) throws -> RequestSettings {
     var settings = RequestSettings()
     settings.credentials = try credentials.directory.map { path throws(SecretFile.Problem) in
@@ -92,9 +92,9 @@ struct RequestOptions: OptionGroup {
     return settings
   }
 
-  /// Adds the proxies that the environment names, unless an option does.
+  /// Adds the proxies from the environment, unless an option sets a proxy.
   ///
-  /// - Throws: `ExitError` for a variable that names none.
+  /// - Throws: `ExitError` for a variable that is not a proxy.
   func takeProxies(
     into settings: inout RequestSettings, from environment: [String: String]
   ) throws(ExitError) {
@@ -106,7 +106,7 @@ struct RequestOptions: OptionGroup {
     }
   }
 
-  /// Says which lines of a cookie file are of no use; the others are.
+  /// Prints which lines of a cookie file cannot be used. The other lines are used.
   private static func warn(of badLines: [Int], in path: String) {
     guard !badLines.isEmpty else { return }
     let shown = badLines.prefix(5).map { "\($0)" }.joined(separator: ", ")
@@ -115,7 +115,7 @@ struct RequestOptions: OptionGroup {
       "haul: \(path): ignored line \(shown)\(more), which is not a cookie in Netscape format\n")
   }
 
-  /// Without keys of servers sftp cannot connect, so the command fails at once.
+  /// Checks that the file of known hosts is readable. sftp cannot connect without servers' keys, so the command fails at once.
   private func readableKnownHosts() throws(ExitError) -> String? {
     guard let knownHosts else {
       if schemes.contains(.sftp) {
@@ -142,7 +142,7 @@ struct RequestOptions: OptionGroup {
   }
 }
 
-/// What is fetched by where it is allowed.
+/// A scheme that needs permission.
 enum FileScheme: String, CaseIterable, OptionValue { case ftp, ftps, sftp }
 
 /// The name of a credential.
@@ -158,7 +158,7 @@ struct CredentialArgument: OptionValue {
   }
 }
 
-/// A mail address or a URL, without what would end the comment that it stands in.
+/// A mail address or a URL, without characters that would end the comment around it.
 struct ContactArgument: OptionValue {
   static let expected = "a mail address or a URL"
 

@@ -1,7 +1,7 @@
 import Arguments
 import JobQueue
 
-/// What the names of a pool's roles begin with.
+/// The prefix of the names of a pool's roles.
 struct RolePrefixName: OptionValue {
   static let expected =
     "a name of at most 40 lower-case letters, digits and '_' that begins with a letter, but not with 'pg'"

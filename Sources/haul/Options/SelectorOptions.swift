@@ -14,7 +14,7 @@ extension JobState: OptionValue {
   package var argument: String { rawValue }
 }
 
-/// Which jobs are meant; what is given narrows each other.
+/// The options that select jobs. A job must satisfy all of them.
 struct SelectorOptions: OptionGroup {
   static let title: String? = "SELECTORS"
   static let options: [Option<Self>] = [
@@ -38,7 +38,7 @@ struct SelectorOptions: OptionGroup {
   var state: JobState?
   var error: ErrorClass?
 
-  /// The selector of these options and `ids`, where there are any.
+  /// Returns the selector of these options and of `ids`, if there are any.
   func selector(ids: [Int64]) -> JobSelector {
     var selector = JobSelector()
     selector.ids = ids.isEmpty ? nil : ids
@@ -50,7 +50,7 @@ struct SelectorOptions: OptionGroup {
     return selector
   }
 
-  /// The jobs that the options and `ids` select; throws where they select nothing.
+  /// Returns the selector of the options and `ids`. Throws if they select nothing.
   func required(ids: [Int64]) throws(ExitError) -> JobSelector {
     let selector = selector(ids: ids)
     guard selector != JobSelector() else {

@@ -2,10 +2,10 @@ import Arguments
 import HaulTransfer
 import JobModel
 
-/// The job options that a submission gives to all of its jobs.
+/// The job options that a submission applies to all of its jobs.
 protocol SubmissionJobOptions: OptionGroup {
   static var command: JobOptionTable.Command { get }
-  /// Headers are not checked yet: a message that refuses a secret must not repeat it.
+  /// The options as given. Headers are not checked yet, because an error about a secret must not repeat it.
   var given: JobOptions { get set }
 }
 
@@ -22,9 +22,9 @@ extension SubmissionJobOptions {
     return ([header] + JobOptionTable.options(for: command)).map { $0.lifted(to: path) }
   }
 
-  /// The options, with checked headers.
+  /// Returns the options with checked headers.
   ///
-  /// - Throws: where a header may not be sent.
+  /// - Throws: if a header must not be sent.
   func options() throws(ExitError) -> JobOptions {
     var options = given
     do throws(RequestField.Problem) {
@@ -59,7 +59,7 @@ struct GetJobOptions: SubmissionJobOptions {
 }
 
 extension JobOptions {
-  /// The headers as the command line sets them.
+  /// The headers as given on the command line.
   fileprivate var headerTexts: [String] {
     get { headers ?? [] }
     set { headers = newValue }

@@ -1,15 +1,15 @@
 import Arguments
 import FoundationEssentials
 
-/// A time by the calendar, or a duration: from now on, or until now, as the option says.
+/// A calendar time or a duration. The option says whether a duration counts from now on, or back from now.
 enum TimeArgument: OptionValue {
   case duration(Duration)
-  /// Seconds since 1970.
+  /// A time in seconds since 1970.
   case at(Double)
 
   static let expected = "a duration such as 90s or 1h30m, or a time such as 2026-11-21T18:00:00Z"
 
-  /// A duration, or a time by RFC 3339 with its offset from UTC.
+  /// Reads a duration, or an RFC 3339 time with its offset from UTC.
   init?(argument: String) {
     if let duration = Duration(argument: argument) {
       self = .duration(duration)
@@ -36,7 +36,7 @@ enum TimeArgument: OptionValue {
     return nil
   }
 
-  /// Whether there is such a day and time: the parser takes 30 February for 2 March.
+  /// Returns whether the day and time exist. The parser reads 30 February as 2 March.
   private static func isInCalendar(_ text: String) -> Bool {
     guard
       let parts = text.wholeMatch(

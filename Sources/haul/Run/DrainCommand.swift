@@ -39,8 +39,8 @@ struct DrainCommand: HaulCommand {
       let live = try await queue.workers(includingGone: false)
         .filter { !workers.contains($0.worker) }
       for worker in workers {
-        // Its name is asked for first: where this is a local pool's last worker, the database ends with it. And it is
-        // drained even where there is none: who may not drain is told so, whatever the id.
+        // The name is read first, because the database of a local pool ends with its last worker. The drain is tried even if
+        // the worker does not exist, so that a user without permission gets the same error for every id.
         let row = try await queue.worker(worker)
         let name = row?.name
         if let warning = row.flatMap(live.warning(without:)) {

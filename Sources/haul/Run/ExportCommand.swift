@@ -34,7 +34,7 @@ struct ExportCommand: HaulCommand {
     .repeated("id", \.ids, isRequired: false, "Ids of jobs.")
   ]
 
-  /// Jobs read from the database at once.
+  /// The number of jobs to read from the database at once.
   private static let page = 10_000
 
   var ids: [Int64] = []
@@ -62,7 +62,7 @@ struct ExportCommand: HaulCommand {
 }
 
 extension ListEntry {
-  /// The entry that submits a job like this one.
+  /// Creates the entry that submits a job like this one.
   init(_ job: ExportedJob) {
     self.init(line: 0, url: job.url, path: job.path)
     priority = job.priority

@@ -152,7 +152,7 @@ struct GetCommand: HaulCommand {
   var requests = RequestOptions()
   var log = LogOptions(level: .error)
 
-  /// A host that cannot be reached, or does not want to serve, is waited for so long.
+  /// The number of seconds to wait for a host that cannot be reached or does not serve.
   private static let maxHostWait = 30
 
   func perform() async throws {
@@ -178,7 +178,7 @@ struct GetCommand: HaulCommand {
     let run = GetRun(
       order, at: try .standard(environment: ProcessInfo.processInfo.environment),
       logger: log.logger("worker", to: display.log), observe: { screen.take($0) })
-    // The reader would not learn of the files that come then.
+    // The reader would not learn about files that finish from now on.
     writer?.onFailure { run.stop() }
     StopSignals.stopGracefully(
       {
@@ -194,7 +194,7 @@ struct GetCommand: HaulCommand {
     do {
       tally = try await screen.follow(run)
     } catch {
-      // What has ended has ended, whatever stopped the run.
+      // Files that have ended stay finished, whatever stopped the run.
       try? await writer?.finish()
       throw error
     }
@@ -202,7 +202,7 @@ struct GetCommand: HaulCommand {
     try conclude(tally)
   }
 
-  /// Writes an object for each file that has ended.
+  /// Returns a function that writes an object for each file that has ended.
   private func reporter(to writer: LineWriter) -> @Sendable (GetFile) -> Void {
     let directory = place.directory
     return { writer.write(OutputOptions.json($0.members(in: directory))) }
@@ -229,7 +229,7 @@ struct GetCommand: HaulCommand {
     FileManager.default.fileExists(atPath: path)
   }
 
-  /// Adds the credential to the lines whose origin it names. Others are requested without it.
+  /// Adds the credential to lines whose origin it names. Other lines are requested without it.
   private func nameCredential(
     in lines: inout [SubmitLine], _ settings: inout RequestSettings
   ) throws {
@@ -244,7 +244,7 @@ struct GetCommand: HaulCommand {
       lines[index].options = lines[index].options ?? JobOptions()
       lines[index].options?.credential = file.name
     }
-    // A credential from the environment may be for other commands.
+    // A credential from the environment may be meant for other commands.
     let isTyped = ProcessInfo.processInfo.environment["HAUL_CREDENTIAL"] != credential
     guard isUsed || !isTyped else {
       throw ExitError(
@@ -253,7 +253,7 @@ struct GetCommand: HaulCommand {
     }
   }
 
-  /// The directory, and the name of a single file in it; nil for that of its URL.
+  /// The directory, and the name of a single file in it. If the name is nil, the URL gives the name.
   private var place: (directory: String, name: String?) {
     guard let output else { return (directory, nil) }
     let path = output.hasPrefix("/") || directory == "." ? output : "\(directory)/\(output)"
@@ -262,7 +262,7 @@ struct GetCommand: HaulCommand {
     return (parent.isEmpty ? "/" : parent, String(path[path.index(after: slash)...]))
   }
 
-  /// In earlier versions `-o` named the directory.
+  /// Checks that --output and --dir name a file and a directory. In earlier versions `-o` named the directory.
   private func requireKinds() throws(ExitError) {
     var isDirectory = false
     if let output {
@@ -300,7 +300,7 @@ struct GetCommand: HaulCommand {
     }
   }
 
-  /// None where the list is empty, which is said.
+  /// Reads the lines of the list or command line. Returns none for an empty list, which it reports.
   private func readLines(_ display: ProgressDisplay) async throws -> [SubmitLine] {
     var reader = SubmissionReader(
       label: "haul get", naming: tree ? .tree : .flat, participle: "downloaded",
@@ -308,7 +308,7 @@ struct GetCommand: HaulCommand {
       describe: { ExitError(from: $0).message ?? "" })
     reader.schemes = WebURL.webSchemes.union(requests.schemes.map(\.argument))
     reader.choices = list.choices
-    // The server's names replace these.
+    // The server's names replace these names.
     reader.numbersDoubleNames = rename || choices.given.contentDisposition == true
     if let input = list.input {
       return try await reader.lines(ofList: input, skipsWrong: list.skipBad)

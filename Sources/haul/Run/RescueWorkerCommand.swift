@@ -38,7 +38,7 @@ struct RescueWorkerCommand: HaulCommand {
       let live = try await queue.workers(includingGone: false)
         .filter { !workers.contains($0.worker) }
       for worker in workers {
-        // Asked for first: where this is a local pool's last worker, the database ends with it.
+        // The name is read first, because the database of a local pool ends with its last worker.
         let row = try await queue.worker(worker)
         let name = row?.name
         let warning = row.flatMap(live.warning(without:))

@@ -138,7 +138,7 @@ struct SubmitCommand: HaulCommand {
         submission.skipsConflicts = list.skipBad
         submission.wantsOthers = wait
         let reply = try await submit(submission, lines, queue, problems, display)
-        // Its jobs are there, whatever becomes of this question.
+        // The jobs are submitted, even if this query fails.
         let service = reply.hasWork ? try? await queue.service(of: self.queue) : nil
         let needs = reach.needs
         warnings =
@@ -163,13 +163,13 @@ struct SubmitCommand: HaulCommand {
     }
   }
 
-  /// What is to be submitted.
+  /// The lines to submit.
   private enum Lines {
     case given([SubmitLine])
     case list(SubmissionPieces)
   }
 
-  /// Reads what it can before it asks the database. Mistakes in a list are reported later, together with lines that
+  /// Reads as much as possible before asking the database. Mistakes in a list are reported later, together with lines that
   /// contradict the queue.
   private func begin(
     _ display: ProgressDisplay, _ problems: LineProblems, _ reach: AskedReach
@@ -200,7 +200,7 @@ struct SubmitCommand: HaulCommand {
     }
   }
 
-  /// Names a line of what is being submitted, to lead a sentence.
+  /// Returns the name of a submitted line, to begin a sentence.
   private func place(_ line: Int) -> String {
     if let input = list.input { return "\(ListSource(argument: input).name):\(line): " }
     return urls.count == 1 ? "" : "URL \(line): "
@@ -214,7 +214,7 @@ struct SubmitCommand: HaulCommand {
     problems.add(first, of: conflicts.count)
   }
 
-  /// The error that ends the command. If the lines did not cause it, wrong lines are reported as well.
+  /// Returns the error that ends the command. If the lines did not cause it, wrong lines are reported as well.
   private func conclude(
     _ error: any Error, _ problems: LineProblems, _ display: ProgressDisplay
   ) -> any Error {
@@ -237,7 +237,7 @@ struct SubmitCommand: HaulCommand {
     }
   }
 
-  /// A name for a batch that the user did not name.
+  /// Returns a name for a batch that the user did not name.
   private static func inventBatch() -> String {
     "submit-" + String(UInt64.random(in: 1 << 60...UInt64.max), radix: 16)
   }
@@ -248,7 +248,7 @@ struct SubmitCommand: HaulCommand {
     if urls.count != 1 && !single.isEmpty { throw ExitError(needingOneURL: single) }
   }
 
-  /// A time is measured by the database's clock, like all others.
+  /// Returns the delay of the jobs. A time is measured by the database's clock, like all other times.
   private func delay(_ queue: JobQueue) async throws -> Duration? {
     switch notBefore {
     case nil: nil
@@ -261,7 +261,7 @@ struct SubmitCommand: HaulCommand {
     _ reply: SubmitReply, batch: String?, _ display: ProgressDisplay
   ) throws {
     display.clear()
-    // An invented batch is nobody's wish.
+    // The user did not ask for an invented batch.
     for elsewhere in reply.elsewhere where elsewhere.kind == .queue || self.batch != nil {
       let place = "\(elsewhere.name == nil ? "no " : "")\(elsewhere.kind)"
       display.say(
@@ -314,10 +314,11 @@ struct SubmitCommand: HaulCommand {
 extension Submission.OnDuplicate: OptionValue {}
 
 extension SubmitReply {
-  /// How many batches a sentence names.
+  /// The largest number of batches that a sentence names.
   private static let named = 5
 
-  /// `--on-duplicate replace moved 12 jobs out of other batches: 10 from monday, 2 from tuesday`
+  /// The sentence about moved jobs: `--on-duplicate replace moved 12 jobs out of other batches: 10 from monday, 2 from
+  /// tuesday`.
   fileprivate var departures: String {
     let jobs = moved.reduce(0) { $0 + $1.jobs }
     let names = moved.prefix(Self.named).map { "\($0.jobs) from \($0.batch)" }

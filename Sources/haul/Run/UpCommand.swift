@@ -107,12 +107,12 @@ struct UpCommand: HaulCommand {
         + "retries them.\n")
   }
 
-  /// Whether files land where they would the first time.
+  /// Returns whether `directory` is the directory that a first run would use: `downloads` in the current directory.
   private static func isHere(_ directory: String) -> Bool {
     directory == FileManager.default.currentDirectoryPath + "/downloads"
   }
 
-  /// What may be connected to, after the number of connections per host.
+  /// The addresses that workers may connect to. The text follows the number of connections per host.
   private var rules: String {
     let allowed = networks.map(\.description).joined(separator: ", ")
     return networks.isEmpty

@@ -128,7 +128,7 @@ struct WorkerCommand: HaulCommand {
   }
 }
 
-/// `NAME=DIR`.
+/// A store and its directory: `NAME=DIR`.
 struct MountArgument: OptionValue {
   static let expected = "a store and its directory such as films=/srv/films"
 
@@ -145,7 +145,7 @@ struct MountArgument: OptionValue {
 }
 
 extension [MountArgument] {
-  /// A process can have a store in one place.
+  /// Checks that each store has only one directory, because a process can use a store only in one place.
   func requireOneEach() throws(ExitError) {
     if isEmpty { throw ExitError(.usage, "option '--store' is missing.") }
     let names = map(\.mount.name)

@@ -62,7 +62,7 @@ struct CheckCommand: HaulCommand {
             ? "Haul cannot find the stores of this machine without the database. It still checks the stores that you give with --store."
             : "Haul checks the stores without the database."))
     }
-    // Which pool it is counts more than all else.
+    // The line about the pool comes first, because it is the most important.
     findings.insert(
       CheckVerdicts.libraries(.linked, libpq: PostgresLibrary.version),
       at: findings.first?.what == "pool" ? 1 : 0)
@@ -71,7 +71,7 @@ struct CheckCommand: HaulCommand {
     if findings.contains(where: { $0.verdict == .fail }) { throw ExitError(code) }
   }
 
-  /// Whether the pooler that was found gives a client a session of its own.
+  /// Returns whether the pooler that was found gives each client its own session.
   private func hasSessions() async throws -> Bool {
     do {
       try await database.inSession.withConnection { _ in }
@@ -81,7 +81,7 @@ struct CheckCommand: HaulCommand {
     }
   }
 
-  /// The named stores, or those that the database knows on this machine.
+  /// Checks the named stores, or the stores that the database knows on this machine.
   private func lookAtStores(_ known: CheckVerdicts.KnownStores) -> [CheckFinding] {
     if !stores.isEmpty {
       return stores.flatMap {

@@ -2,7 +2,7 @@ import Arguments
 import HaulSystem
 import JobQueue
 
-/// What the shells' stubs ask for completions; see `CompletionCommand`. Never complains.
+/// Answers the shells' completion stubs; see `CompletionCommand`. It never reports errors.
 struct CompleteCommand: HaulCommand {
   static let name = "__complete"
   static let abstract = "Complete a command line."
@@ -48,7 +48,7 @@ struct CompleteCommand: HaulCommand {
     try StandardStream.output.write(reply)
   }
 
-  /// Names from the database; none where it does not answer in time, or not at all.
+  /// Returns names from the database, or none if the database does not answer in time.
   private func names(
     _ kind: String, _ completion: Completion, ending: String
   ) async -> [Completion.Word] {

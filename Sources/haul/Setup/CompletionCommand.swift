@@ -1,7 +1,7 @@
 import Arguments
 import HaulSystem
 
-/// The shells that `completion` knows.
+/// A shell that `completion` supports.
 enum Shell: String, CaseIterable, OptionValue { case bash, zsh, fish }
 
 struct CompletionCommand: HaulCommand {
@@ -36,8 +36,9 @@ struct CompletionCommand: HaulCommand {
 }
 
 extension Shell {
-  /// Asks `haul __complete`, whose first three lines are the kind of what follows, the part of the word that a
-  /// path completes, and what stands before that; for bash, what of that part it keeps.
+  /// The shell code that asks `haul __complete`. The first three lines of the answer are: the kind of the following lines, the
+  /// part of the word that a path completes, and the text before that part. For bash, the third line is the text of that part
+  /// that bash keeps.
   fileprivate var stub: String {
     switch self {
     case .bash:

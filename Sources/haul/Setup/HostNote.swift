@@ -3,12 +3,13 @@ import HaulSystem
 import JobQueue
 
 extension JobQueue {
-  /// A note for an operator who has just set or blocked `host`, a name or pattern, if no job is on such a host: it may be
-  /// misspelt, or the jobs come later. nil if a job is on it. `undo`: the command that reverts it, without the host.
+  /// Returns a note if no job is on `host`, a name or pattern that an operator has just set or blocked. The host may be
+  /// misspelt, or its jobs may come later. Returns nil if a job is on the host. `undo` is the command that reverts the change,
+  /// without the host.
   func note(onHost host: String, undo: String) async throws -> String? {
     guard host != "*", try await !hasJobs(onHost: host) else { return nil }
     let absence = "no job has \(host.hasPrefix("*") ? "such a" : "this") host yet"
-    // What was misspelt before is known too.
+    // A host that was misspelt earlier is known too, so the similar host must have jobs.
     if let near = Suggestion.nearest(to: host, among: try await names("host", near: host)),
       try await hasJobs(onHost: near)
     {

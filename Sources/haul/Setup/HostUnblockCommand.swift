@@ -35,7 +35,8 @@ struct HostUnblockCommand: HaulCommand {
       orSay: "\(name): unblocked" + Self.sentence(scheduled, of: name))
   }
 
-  /// `; 3 jobs still wait for their start times, the next in 12s, the last in 4m10s: haul jobs …`
+  /// Returns the text about jobs that still wait: `; 3 jobs still wait for their start times, the next in 12s, the last in
+  /// 4m10s: haul jobs …`
   static func sentence(_ scheduled: JobQueue.Scheduled, of host: String) -> String {
     if scheduled.jobs == 0 { return "" }
     let next = HumanFormat.duration(scheduled.next)

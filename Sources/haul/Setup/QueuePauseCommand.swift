@@ -3,10 +3,10 @@ import JobModel
 import JobQueue
 import Terminal
 
-/// What `queue pause` and `queue resume` have in common: a queue, and whether it is paused from now on.
+/// The common part of `queue pause` and `queue resume`: a queue, and whether it is paused from now on.
 protocol QueueSwitchCommand: HaulCommand {
   static var isPaused: Bool { get }
-  /// What follows from it, to follow the queue's name: `is resumed`.
+  /// The result in words, after the queue's name: `is resumed`.
   static var consequence: String { get }
   var queue: String { get set }
   var output: OutputOptions { get set }

@@ -70,7 +70,7 @@ extension QueueSettings {
     defaults.sorted { $0.key < $1.key }.map { .init($0.key, $0.value?.json ?? .null) }
   }
 
-  /// The changes, by the columns of `haul.queues`; null removes a setting.
+  /// The changes, by the columns of `haul.queues`. Null removes a setting.
   fileprivate var members: [JSONValue.Member] {
     var members: [JSONValue.Member] = []
     if let maxRunning { members.append(.init("max_running", .number(maxRunning))) }

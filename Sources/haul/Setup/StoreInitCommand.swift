@@ -48,7 +48,7 @@ struct StoreInitCommand: HaulCommand {
   var database = DatabaseOptions()
 
   func perform() async throws {
-    // The database comes first, and what this user may do there: a marker that nobody knows of would be left behind.
+    // The database and this user's rights are checked first. Otherwise a marker that the database does not know could remain.
     let (root, instance, made, hasQueue) = try await database.writing.withQueue { queue in
       let may = try await queue.databaseFacts().may
       guard may.administer else { throw ExitError(lacking: Self.role, prefix: may.prefix) }
@@ -69,7 +69,7 @@ struct StoreInitCommand: HaulCommand {
         + (hasQueue ? Self.news(of: made) : noQueue))
   }
 
-  /// `; created the queue films`, and what the queue `default` is for.
+  /// Returns the text about new queues: `; created the queue films`, and the use of the queue `default`.
   private static func news(of queues: [String]) -> String {
     if queues.isEmpty { return "" }
     let names = queues.map {
@@ -79,13 +79,13 @@ struct StoreInitCommand: HaulCommand {
     return "; created \(names.joined(separator: " and "))"
   }
 
-  /// Another store has taken the name.
+  /// The text if no queue was created, because another store's queue has the name.
   private var noQueue: String {
     "; no queue uses it yet, because the queue \(store.argument) belongs to another store. Create one with: "
       + "haul queue create NAME --store \(store.argument)"
   }
 
-  /// The existing queues that belong to a store.
+  /// Returns the existing queues named like the store, or `default`.
   private func queues(_ queue: JobQueue) async throws -> [String] {
     var names: [String] = []
     for name in store.argument == "default" ? ["default"] : [store.argument, "default"] {
@@ -94,7 +94,9 @@ struct StoreInitCommand: HaulCommand {
     return names
   }
 
-  /// - Throws: where the directory has a marker that the database does not know.
+  /// Checks that the directory has no marker of another pool or store.
+  ///
+  /// - Throws: if the directory has a marker that the database does not know.
   private func requireOwn(_ queue: JobQueue) async throws {
     let mount = StoreMount(name: store.argument, directory: directory)
     guard !adopts, let marker = try? Store.marker(mount) else { return }

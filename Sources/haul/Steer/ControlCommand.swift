@@ -5,7 +5,7 @@ import JobQueue
 import Reports
 import Terminal
 
-/// What `pause`, `resume`, `cancel` and `retry` have in common: selectors, one action, a count.
+/// The common part of `pause`, `resume`, `cancel` and `retry`: selectors, one action, and a count.
 protocol ControlCommand: HaulCommand {
   static var action: JobAction { get }
   var ids: [Int64] { get set }
@@ -13,13 +13,13 @@ protocol ControlCommand: HaulCommand {
   var confirm: ConfirmOptions { get set }
   var output: OutputOptions { get set }
   var database: DatabaseOptions { get set }
-  /// What is done: ``action`` unless an option says otherwise.
+  /// The action to perform: ``action`` unless an option says otherwise.
   var chosen: JobAction { get }
-  /// The jobs to do it to, of those that the user has named.
+  /// Returns the jobs to change, from the jobs that the user selected.
   func narrowed(_ selector: JobSelector) throws(ExitError) -> JobSelector
-  /// What is said on a terminal behind the number of jobs that were changed.
+  /// Returns text that follows the number of changed jobs on a terminal.
   func note(_ count: Int) -> String
-  /// Does it to all jobs of `selector`, and returns how many it changed.
+  /// Changes all jobs of `selector`, and returns how many it changed.
   func change(
     _ queue: JobQueue, _ selector: JobSelector, onStep: (Int) -> Void
   ) async throws -> Int
@@ -56,7 +56,7 @@ extension ControlCommand {
           chosen.rawValue, selector, in: chosen.states(byID: !ids.isEmpty), queue, output)
       else { return nil }
       let count = try await change(queue, selector, onStep: steps.show)
-      // A look at the newest, since on large pools a look at all takes long.
+      // Only the newest jobs are read, because reading all of them takes long in large pools.
       return (count, count > 0 ? [] : try await queue.jobs(selector, limit: JobAction.looked))
     }
     steps.clear()
@@ -70,6 +70,6 @@ extension ControlCommand {
     )
   }
 
-  /// Which pool it was, for a person.
+  /// The name of the pool in words for people. Empty without a connection.
   private var inPool: String { ConnectedPool.name.map { " in the pool \($0)" } ?? "" }
 }

@@ -37,7 +37,7 @@ struct ReplaceURLCommand: HaulCommand {
       .flag("skip-bad", \.skipsBad, "Skip lines that are wrong or match no job."),
     ] + group(\.progress) + group(\.output) + group(\.database)
 
-  /// Jobs that are read at once.
+  /// The number of jobs to read at once.
   private static let page = 1000
 
   var batch: BatchName?

@@ -91,7 +91,7 @@ struct VerifyCommand: HaulCommand {
     }
   }
 
-  /// The jobs named by id that have not completed.
+  /// Returns the jobs selected by id that have not completed.
   private func notCompleted(_ queue: JobQueue) async throws -> [Int64] {
     if ids.isEmpty { return [] }
     var selector = JobSelector()
@@ -101,7 +101,8 @@ struct VerifyCommand: HaulCommand {
     return ids.filter { !completed.contains($0) }
   }
 
-  /// The jobs meant that have not completed, by state. They may have files of before, which a refresh asks about again.
+  /// Returns the number of selected jobs that have not completed, by state. They may have earlier files, whose source a refresh
+  /// asks about again.
   private func unfinished(_ queue: JobQueue) async throws -> [(state: JobState, count: Int)] {
     var selector = selectors.selector(ids: [])
     selector.state = nil
@@ -110,7 +111,7 @@ struct VerifyCommand: HaulCommand {
 
   private func verify(_ queue: JobQueue) async throws -> VerifyTally {
     let facts = try await queue.databaseFacts()
-    // A damaged file is renamed before its job is queued again.
+    // This is checked first, because a damaged file is renamed before its job is queued again.
     if requeue, !facts.may.submit { throw ExitError(lacking: .submitter, prefix: facts.may.prefix) }
     var selection = FileSelection(selectors.selector(ids: ids))
     switch since {
@@ -128,7 +129,7 @@ struct VerifyCommand: HaulCommand {
       found: try VerifyStores(stores.map(\.mount), among: try await queue.stores()),
       progress: VerifyProgress(on: display))
     defer { display.finish() }
-    // Before any job is queued again.
+    // This must come before any job is queued again.
     if since == nil, sample == nil, ids.isEmpty {
       run.tally.unfinished = try await unfinished(queue)
     }
@@ -139,7 +140,7 @@ struct VerifyCommand: HaulCommand {
     else {
       return run.tally
     }
-    // Where this login may not, 'haul check' goes on to recommend a verification.
+    // If this user lacks the role, 'haul check' continues to recommend a verification.
     if facts.may.submit { try await queue.recordVerification(of: run.found.instances) }
     return run.tally
   }

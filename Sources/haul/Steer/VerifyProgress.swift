@@ -2,32 +2,32 @@ import HaulSystem
 import Synchronization
 import Terminal
 
-/// How far a verification is, and how fast it gets on.
+/// The progress of a verification, and its speed.
 struct VerifyPace: Sendable {
-  /// Files in all, and bytes of those with a digest; nil where they were not counted.
+  /// The number of all files, and the bytes of files with a digest. Nil if they were not counted.
   private var total: (files: Int, bytes: Int64)?
   private var files = 0
   private var faults = 0
-  /// Bytes of the finished files that have a digest.
+  /// The bytes of finished files that have a digest.
   private var bytes: Int64 = 0
-  /// Bytes read of the file under way.
+  /// The bytes read of the current file.
   private var current: Int64 = 0
   private var bytesMeter = RateMeter()
   private var filesMeter = RateMeter()
 
-  /// Takes the number of files and of bytes that are to be read.
+  /// Stores the number of files and bytes to verify.
   mutating func begin(_ total: (files: Int, bytes: Int64), at now: ContinuousClock.Instant) {
     self.total = total
     measure(at: now)
   }
 
-  /// Takes the number of bytes that have been read of the file under way.
+  /// Stores the number of bytes read of the current file.
   mutating func read(_ bytes: Int64, at now: ContinuousClock.Instant) {
     current = bytes
     measure(at: now)
   }
 
-  /// Records the end of a file of `bytes` bytes. `faults` is the number of faulty files until now.
+  /// Records the end of a file of `bytes` bytes. `faults` is the number of faulty files so far.
   mutating func end(bytes: Int64, faults: Int, at now: ContinuousClock.Instant) {
     files += 1
     self.bytes += bytes
@@ -41,9 +41,9 @@ struct VerifyPace: Sendable {
     filesMeter.add(Int64(files), at: now)
   }
 
-  /// What is shown of it.
+  /// The frame to show.
   var frame: ProgressFrame {
-    // Where nothing is to be read, files are all there is to count.
+    // If there are no bytes to read, only files can be counted.
     let countsFiles = total?.bytes == 0
     let left = total.flatMap { total in
       countsFiles
@@ -56,14 +56,14 @@ struct VerifyPace: Sendable {
   }
 }
 
-/// Shows how far a verification is: files, bytes read, rate and time left.
+/// Shows the progress of a verification: files, bytes read, rate and remaining time.
 final class VerifyProgress: Sendable {
   private let display: ProgressDisplay
   private let pace = Mutex(VerifyPace())
 
   init(on display: ProgressDisplay) { self.display = display }
 
-  /// Changes what is known, and shows it.
+  /// Changes the progress and shows it.
   func show(_ change: (inout VerifyPace) -> Void) {
     let frame = pace.withLock { pace in
       change(&pace)

@@ -3,23 +3,24 @@ import HaulTransfer
 import JobQueue
 import Stores
 
-/// Compares the files of a selection, page by page.
+/// Compares the files of a selection with their records, page by page.
 struct VerifyRun {
-  /// Jobs read from the database at once.
+  /// The number of jobs to read from the database at once.
   private static let page = 1000
 
   let queue: JobQueue
   let selection: FileSelection
-  /// Whether the jobs of missing and damaged files are queued again.
+  /// Whether to queue the jobs of missing and damaged files again.
   let requeues: Bool
   let found: VerifyStores
-  /// Whether a file that is not here is missing, though another machine has a disk of its store: its job was named.
+  /// Whether a file of a job selected by id counts as missing if it is not here, even though another machine has a disk of its
+  /// store.
   var countsAbsentAsMissing = true
-  /// nil without a display.
+  /// The display of the progress, or nil for none.
   let progress: VerifyProgress?
   var tally = VerifyTally()
 
-  /// Compares them all. `countsFirst`: counts them before, for the progress.
+  /// Compares all files. If `countsFirst` is true, it counts them first, for the progress.
   mutating func compare(countsFirst: Bool) async throws {
     if countsFirst {
       let total = try await queue.fileTotals(selection, in: found.names)
@@ -35,8 +36,8 @@ struct VerifyRun {
     }
   }
 
-  /// Compares the file of one completed job with its record, and says that it is right.
-  /// - Throws: where it is not right, or not in a store of this machine.
+  /// Compares the file of one completed job with its record. Returns a sentence that says that the file is correct.
+  /// - Throws: if the file is wrong or not in a store on this machine.
   static func verify(job: Int64, in queue: JobQueue) async throws -> String {
     var selector = JobSelector()
     selector.ids = [job]
@@ -65,7 +66,7 @@ struct VerifyRun {
       + (run.tally.byDigest > 0 ? "digest" : "length alone")
   }
 
-  /// `queues` are the names of those that exist.
+  /// Compares a file. `queues` are the names of the existing queues.
   private mutating func compare(_ file: FinishedFile, _ queues: Set<String>) async throws {
     let verifiers = found.verifiers(of: file.store)
     if verifiers.isEmpty { return tally.addOther(file.store) }
@@ -95,7 +96,7 @@ struct VerifyRun {
     tally.requeued += try await queue.redo([file.job])
   }
 
-  /// If a store has several directories here, the first one that has the file counts.
+  /// Compares a file in the directories of its store. The first directory that has the file counts.
   private func verdict(
     _ verifiers: [FileVerifier], _ path: RelativePath, _ length: Int64, _ digest: ExpectedDigest?
   ) async -> (FileVerifier.Verdict, FileVerifier) {

@@ -6,14 +6,14 @@ import Stores
 /// The stores whose files this machine can read.
 struct VerifyStores: Sendable {
   private var verifiers: [String: [FileVerifier]] = [:]
-  /// Names of stores that have instances which are not among these.
+  /// The names of stores with further instances that are not in ``instances``.
   private var incomplete: Set<String> = []
-  /// The ids of the instances.
+  /// The ids of the store instances that this machine can read.
   private(set) var instances: [Int] = []
 
-  /// The stores at `mounts`; where there are none, those that are found where they were initialised.
+  /// Opens the stores at `mounts`. If there are none, it opens the stores that are still where they were initialised.
   ///
-  /// - Throws: where a mount is no store of the database, or nothing is found.
+  /// - Throws: if a mount is not a store of the database, or if there is no store.
   init(_ mounts: [StoreMount], among rows: [StoreRow]) throws {
     for mount in mounts { try add(mount, try Self.row(of: mount, among: rows)) }
     if mounts.isEmpty {
@@ -33,13 +33,15 @@ struct VerifyStores: Sendable {
 
   var names: [String] { verifiers.keys.sorted() }
 
-  /// Whether a file of that store may be on a disk of another machine.
+  /// Returns whether a file of the store may be on another machine's disk.
   func isIncomplete(_ store: String) -> Bool { incomplete.contains(store) }
 
-  /// What reads the files of that store, one for each of its directories; empty where none is here.
+  /// Returns a verifier for each directory of the store. Empty if none is on this machine.
   func verifiers(of store: String) -> [FileVerifier] { verifiers[store, default: []] }
 
-  /// - Throws: where there is no such store, or the directory is another's: all its files would be missing.
+  /// Returns the row of a mount.
+  ///
+  /// - Throws: if the store does not exist, or the directory belongs to another store. Otherwise all files would seem missing.
   private static func row(of mount: StoreMount, among rows: [StoreRow]) throws -> StoreRow {
     guard rows.contains(where: { $0.store == mount.name }) else {
       let names = Set(rows.map(\.store)).sorted().joined(separator: ", ")

@@ -3,11 +3,11 @@ import JobQueue
 import Stores
 import Terminal
 
-/// A finished file that is not what it was, or that cannot be read.
+/// A finished file that is not as recorded, or that cannot be read.
 struct FaultyFile: Sendable {
   let job: Int64
   let path: String
-  /// What is wrong with it.
+  /// The problem with the file.
   let fault: String
 
   static let columns: [Listing<FaultyFile>.Column] = [
@@ -17,28 +17,28 @@ struct FaultyFile: Sendable {
   ]
 }
 
-/// What has come of a verification so far.
+/// The results of a verification so far.
 struct VerifyTally: Sendable {
   private(set) var faults: [FaultyFile] = []
-  /// Files that are as recorded, digest included.
+  /// The number of files that are as recorded, including the digest.
   private(set) var byDigest = 0
-  /// Files that have the recorded length, without a recorded digest.
+  /// The number of files that have the recorded length, but no recorded digest.
   private(set) var byLength = 0
-  /// Files that are missing or not as recorded.
+  /// The number of files that are missing or not as recorded.
   private var damaged = 0
-  /// Files that cannot be read.
+  /// The number of files that cannot be read.
   private var unreadable = 0
-  /// Files that may be on another machine.
+  /// The number of files that may be on another machine.
   private(set) var elsewhere = 0
-  /// Files in stores that are not here, by store.
+  /// The number of files in stores that are not on this machine, by store.
   private(set) var others: [String: Int] = [:]
-  /// Jobs that wait again.
+  /// The number of jobs that are queued again.
   var requeued = 0
-  /// Jobs that were to wait again, and whose queue has been deleted.
+  /// The number of jobs that could not be queued again, because their queue was deleted.
   var queueless = 0
-  /// Jobs that have not completed, by state: their files are not compared.
+  /// The number of jobs that have not completed, by state. Their files are not compared.
   var unfinished: [(state: JobState, count: Int)] = []
-  /// The part of the files that was chosen, `1%`; nil for all.
+  /// The part of the files that was chosen, `1%`, or nil for all files.
   var sample: String?
 
   mutating func add(_ file: FinishedFile, _ verdict: FileVerifier.Verdict, mayBeElsewhere: Bool) {
@@ -59,7 +59,7 @@ struct VerifyTally: Sendable {
     faults.append(FaultyFile(job: file.job, path: file.path, fault: fault))
   }
 
-  /// Says more about the last faulty file.
+  /// Adds to the description of the last faulty file.
   mutating func addFault(_ fault: String) {
     guard let last = faults.popLast() else { return }
     faults.append(FaultyFile(job: last.job, path: last.path, fault: "\(last.fault); \(fault)"))
@@ -68,11 +68,11 @@ struct VerifyTally: Sendable {
   mutating func addOther(_ store: String) { others[store, default: 0] += 1 }
 
   private var right: Int { byDigest + byLength }
-  /// Files that were compared, or found missing.
+  /// The number of files that were compared or found missing.
   var looked: Int { right + damaged }
   private var notCompared: Int { unreadable + elsewhere + others.values.reduce(0, +) }
 
-  /// Why files were not compared, a sentence each, and that there was a sample.
+  /// Sentences about files that were not compared, and about a sample.
   var notes: [String] {
     var notes = others.sorted { $0.key < $1.key }.map { store, count in
       "did not compare \(counted(count, "file")) of the store \(store), which this machine does not mount. Use --store \(store)=DIRECTORY"
@@ -91,13 +91,13 @@ struct VerifyTally: Sendable {
     return notes
   }
 
-  /// `300 files are as recorded: 280 compared by digest, 20 by length alone; 0 files not compared`
+  /// The result as a sentence: `300 files are as recorded: 280 compared by digest, 20 by length alone; 0 files not compared`.
   var sentence: String {
     "\(counted(right, "file")) \(right == 1 ? "is" : "are") as recorded: \(byDigest) compared by digest, \(byLength) by length alone; "
       + "\(counted(notCompared, "file")) not compared"
   }
 
-  /// `2 of 300 files are not as recorded; 2 jobs queued again; 298 files are …`
+  /// The result with faulty files: `2 of 300 files are not as recorded; 2 jobs queued again; 298 files are …`
   var failures: String {
     if damaged == 0 { return "\(counted(unreadable, "file")) cannot be read; \(sentence)." }
     let again =

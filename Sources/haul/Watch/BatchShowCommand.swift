@@ -39,7 +39,7 @@ struct BatchShowCommand: HaulCommand {
     let waits = BatchRow.Column(
       "DOES NOT START", key: "obstacle",
       value: { _ in .text(obstacle?.sentence(of: "--batch \(shellWord(batch))")) })
-    // For people alone: programs see that there are none.
+    // Only for people. Programs see from the values that there are no jobs.
     let note = BatchRow.Column(
       "NOTE", key: "note", value: { .text($0.jobs == 0 ? BatchRow.noJobs : nil) })
     let listing = Listing(

@@ -37,8 +37,8 @@ struct BatchWaitCommand: HaulCommand {
 }
 
 extension DatabaseOptions {
-  /// Each of these batches once.
-  /// - Throws: `JobQueueError.noSuchName` for one that does not exist.
+  /// Returns each of these batches once.
+  /// - Throws: `JobQueueError.noSuchName` for a batch that does not exist.
   func batches(_ given: [String]) async throws -> [String] {
     var names: [String] = []
     for name in given where !names.contains(name) { names.append(name) }

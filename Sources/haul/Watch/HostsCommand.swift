@@ -14,7 +14,7 @@ struct HostsCommand: HaulCommand {
 
     \(reasons)
     """
-  /// The values of IDLE, a line each.
+  /// The values of the column IDLE, one per line.
   private static let reasons = IdleReason.allCases.map { reason in
     let gap = String(repeating: " ", count: 12 - reason.rawValue.count)
     return "  \(reason.rawValue)\(gap)\(reason.meaning)"

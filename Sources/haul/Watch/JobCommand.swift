@@ -19,7 +19,7 @@ struct JobCommand: HaulCommand {
 
   func perform() async throws {
     let report = try await database.withQueue { queue in
-      // One that retention dropped since it was looked for.
+      // Retention may have removed the job since it was found.
       guard let report = try await JobReport.read(id, from: queue) else {
         throw ExitError(.badInput, "there is no job \(id).")
       }

@@ -2,7 +2,7 @@ import Arguments
 import JobQueue
 import Reports
 
-/// `batch wait` for a person: the same picture, but failed jobs do not change the exit code. A failed job must not end a
+/// Shows the same picture as `batch wait`, for a person. Failed jobs do not change the exit code, because they must not end a
 /// chain of commands of a person who only watches. Scripts use `batch wait`.
 struct WatchCommand: HaulCommand {
   static let name = "watch"

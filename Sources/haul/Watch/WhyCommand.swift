@@ -56,7 +56,7 @@ struct WhyCommand: HaulCommand {
       ], orSay: text)
   }
 
-  /// The batch that is asked about, if it has no jobs.
+  /// Returns the batch that the user asks about, if it has no jobs.
   private func emptyBatch(_ selector: JobSelector) async throws -> String? {
     guard let batch = selector.batch else { return nil }
     let rows = try await database.withQueue { try await $0.batches([batch], limit: 1) }
@@ -68,7 +68,7 @@ struct WhyCommand: HaulCommand {
     return try await queue.affected(selector, in: [.failed]).reduce(0) { $0 + $1.count }
   }
 
-  /// What stands in the way of the jobs that wait.
+  /// Finds the obstacles of waiting jobs.
   private func lookFor(
     _ selector: JobSelector, _ counts: [(state: JobState, count: Int)], _ queue: JobQueue
   ) async throws -> JobsStanding {
