@@ -6,7 +6,7 @@ package struct CommandTree: Sendable {
   /// The version that `--version` prints after the name.
   package let version: String
   private let versionLines: @Sendable () -> [String]
-  /// The command here for each command name of another program.
+  /// The commands of this program that match command names of other programs.
   private let synonyms: [String: String]
 
   /// Creates a program whose commands are in `sections`.

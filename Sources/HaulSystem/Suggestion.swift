@@ -3,7 +3,7 @@ package enum Suggestion {
   /// Returns the first name that begins with `word`, or else the name with the smallest edit distance, or nil.
   ///
   /// The distance may be at most 2, or at most 1 if `word` has fewer than five characters, and must be less than the length of
-  /// `word`. More distant names of a domain resemble each other anyway. If several names are equally near, the first is returned.
+  /// `word`. More distant names of a domain resemble each other anyway. The first of several equally near names is returned.
   package static func nearest(to word: String, among names: [String]) -> String? {
     if word.count > 1, let name = names.first(where: { $0.hasPrefix(word) }) { return name }
     let limit = min(word.count < 5 ? 1 : 2, word.count - 1)

@@ -3,7 +3,7 @@ import JobModel
 
 /// Checks URLs and paths before they become jobs. It does not access the disk.
 package enum SubmissionCheck {
-  /// Accepts a path relative to a store if it names one file below the store and cannot leave the store.
+  /// Checks a path. It must be relative to a store, name one file below the store, and not leave the store.
   package static func path(_ path: String) throws(SubmissionProblem) {
     do throws(RelativePath.Invalid) {
       _ = try RelativePath(path)
@@ -29,7 +29,7 @@ package enum SubmissionCheck {
   /// The largest length of a URL in bytes. The database enforces this limit too.
   package static let longestURL = 8000
 
-  /// Accepts a URL that a job may have. `url` was parsed from `text`. The job gets the parsed URL, because only the parser
+  /// Checks a URL for a job. `url` was parsed from `text`. The job gets the parsed URL, because only the parser
   /// knows what will be sent.
   package static func url(_ text: String, parsed url: WebURL) throws(SubmissionProblem) {
     if hasControlCharacter(text) { throw .controlCharacterInURL }
@@ -41,7 +41,7 @@ package enum SubmissionCheck {
   /// The largest number of mirrors of a job. The database enforces this limit too.
   package static let mostMirrors = 16
 
-  /// Accepts the other fields of an entry.
+  /// Checks the other fields of an entry.
   package static func options(of entry: ListEntry) throws(SubmissionProblem) {
     if let digest = entry.options.digest, ExpectedDigest(spelled: digest) == nil {
       throw .unknownDigest(digest)

@@ -7,7 +7,7 @@ package enum LogField: String, CaseIterable, Sendable {
   case machine, version, pid, leader
   // What the line is about.
   case url, path, part, offset, bytes, total, resumed, fetched, status, row, digest
-  // How much, how long; `seconds` and `after` are in seconds.
+  // Amounts and times; `seconds` and `after` are in seconds.
   case count, call, seconds, after, rate
   // Why.
   case state, reason, error, message, code, signal, command, address

@@ -9,7 +9,7 @@ struct JobSearch: Sendable, Equatable {
   var selector = JobSelector()
   /// Text that the path or URL must contain. Empty finds all jobs.
   var text = ""
-  /// The id below which to search: only jobs with a smaller id are found.
+  /// The search finds only jobs with ids below this one.
   var before = Int64.max
 
   init() {}

@@ -16,7 +16,7 @@ package struct SubmissionReader {
     case flat
   }
 
-  /// The command as typed, which begins messages.
+  /// The command as typed. Messages begin with it.
   package let label: String
   package var naming = Naming.tree
   /// The participle in "Nothing was submitted.", which ends the error about wrong lines.

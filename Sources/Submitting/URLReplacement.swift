@@ -19,7 +19,7 @@ package struct URLReplacement {
     /// Another line that gives the same job a different URL.
     var rival: Int?
 
-    /// Why the line cannot be used; nil if it can.
+    /// The reason why the line cannot be used, or nil if it can.
     var problem: String? {
       if let rival { return "line \(rival) gives the same job another URL." }
       if isAmbiguous {

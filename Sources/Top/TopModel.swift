@@ -45,7 +45,7 @@ package struct TopModel: Sendable {
   package internal(set) var message: Message?
   /// The search whose jobs the list of jobs shows.
   package internal(set) var search: TopSearch
-  /// The id below which the next page of jobs begins, or nil if this is the last page.
+  /// The next page of jobs shows ids below this one. Nil if this is the last page.
   package internal(set) var older: Int64?
   /// The job whose detail is shown instead of the pane.
   package internal(set) var detail: TopDetail?
@@ -81,7 +81,7 @@ package struct TopModel: Sendable {
   /// The recent number of files per second in the whole pool.
   package var filesRate: Double { filesMeter.exactRate }
 
-  // MARK: What was read
+  // MARK: Results of reading
 
   /// Stores the name of the database, this user's rights, and the minute from which completed jobs are counted.
   package mutating func identify(_ since: PoolContext) { self.since = since }
@@ -117,7 +117,7 @@ package struct TopModel: Sendable {
     outage = (outage?.since ?? now, reason)
   }
 
-  // MARK: What is done
+  // MARK: Actions
 
   /// Shows the number of jobs that the action has changed so far.
   package mutating func count(_ jobs: Int) {

@@ -43,7 +43,7 @@ package struct TopSearch: Sendable, Hashable {
   /// Whether the search shows the first page of all jobs of `part`.
   package var isAll: Bool { self == TopSearch(of: part) }
 
-  /// The id below which all ids on the page are.
+  /// The page shows only jobs with ids below this one.
   package var before: Int64 { pages.last ?? .max }
 
   package var selector: JobSelector {
@@ -134,7 +134,7 @@ package struct TopPage: Sendable {
   package var left: [TopRow]
   /// Whether there are more rows than these.
   package var isCut: Bool
-  /// The id below which the next page of jobs begins.
+  /// The next page of a list of jobs shows ids below this one. Nil if there is no next page.
   package var older: Int64?
 
   package init(

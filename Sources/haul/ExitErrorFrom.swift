@@ -176,7 +176,7 @@ extension ExitError {
 }
 
 extension PostgresError {
-  /// Whether a connected server does not permit a statement.
+  /// Whether the server was reached, but does not permit a statement.
   var isRefusedStatement: Bool {
     if case .server(let error) = self { error.state == .insufficientPrivilege } else { false }
   }

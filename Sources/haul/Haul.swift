@@ -9,7 +9,7 @@ import JobQueue
 enum Haul {
   static let version = JobQueue.programVersion
 
-  /// The command here for each command name of other programs.
+  /// The commands of Haul that match command names of other programs.
   static let synonyms = [
     "unpause": "resume", "continue": "resume", "unhold": "resume", "hold": "pause",
     "status": "check", "info": "check", "health": "check", "doctor": "check",
