@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// A lock by flock(2) on a file that serves only as the lock. The kernel drops the lock when the process dies.
+/// A lock by flock(2) on a separate file. The kernel drops the lock when the process dies.
 package final class FileLock: Sendable {
   package enum Mode: Sendable {
     case shared

@@ -40,9 +40,9 @@ package struct StopSignals {
 
   /// Lets the first signal call `stop` on the main thread.
   ///
-  /// A second signal, at least a second later, ends the process with code 75, as a crash would: other workers take back its
-  /// leases within seconds. `atOnce` is called before that and must not wait. From now on SIGPIPE is ignored too, so that a
-  /// server continues when the reader of its log goes away.
+  /// A second signal, at least a second later, ends the process with code 75, as a crash would: other processes take back
+  /// the leases that it still holds within seconds. `atOnce` is called before that and must not wait. From now on SIGPIPE is
+  /// ignored too, so that a server continues when the reader of its log goes away.
   package static func handle(
     _ stop: @escaping @Sendable () -> Void, atOnce: @escaping @Sendable () -> Void
   ) {

@@ -67,7 +67,7 @@ package struct Pager: Sendable {
     unsafe sigemptyset(&none)
     unsafe posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
     unsafe posix_spawn_file_actions_addclose(&actions, input)
-    // Otherwise the pager would wait for the end of its own input.
+    // Otherwise the pager itself would keep the pipe open, and its input would never end.
     unsafe posix_spawn_file_actions_addclose(&actions, output)
     unsafe posix_spawnattr_setsigmask(&attributes, &none)
     unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))

@@ -18,7 +18,7 @@ package final class RawTerminal: Sendable {
   }
 
   private struct State {
-    /// The terminal's settings before ``enter()``, or nil if it was not called.
+    /// The terminal's settings before ``enter()``, or nil while the terminal is not taken over.
     var before: termios?
   }
 

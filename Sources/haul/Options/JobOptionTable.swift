@@ -57,7 +57,7 @@ extension JobOptionRow {
 
 /// The job options that commands take.
 enum JobOptionTable {
-  /// The advice for users who type the name of the option that records a digest.
+  /// The advice for users who type an option that does not exist, by the option as typed.
   static let habits = [
     "--record-digest":
       "Haul records the SHA-256 of each file by default; --no-record-digest turns it off.",
