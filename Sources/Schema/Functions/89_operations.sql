@@ -50,5 +50,5 @@ END
 $$;
 COMMENT ON FUNCTION haul.note_operation(text, text, bigint, bigint[], interval) IS
   'Records an operator''s command for haul.operations: the action, its target, the number of changed jobs (NULL = not '
-  'a command on jobs; 0 is not recorded) and the ids of these jobs, of which it keeps 100. Keeps the newest 10,000 '
+  'a command on jobs; 0 is not recorded) and the ids of these jobs (it keeps 100). Keeps the newest 10,000 '
   'commands.';
