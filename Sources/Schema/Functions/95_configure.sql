@@ -197,15 +197,17 @@ LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
   PERFORM FROM haul.lane l WHERE l.host = ANY (p_hosts) AND l.head IS NOT NULL
   ORDER BY l.host, l.queue, l.instance FOR UPDATE;
+  -- A lane that waits for a time must not keep it where the host is full: a free place wakes only parked lanes. The next
+  -- claim parks it.
   UPDATE haul.lane l SET next_at = clock_timestamp() FROM haul.host h
-  WHERE l.host = ANY (p_hosts) AND h.id = l.host AND h.in_flight < haul.places(h.cap, h.failures) AND l.head IS NOT NULL
-    AND (l.next_at IS NULL OR l.next_at > clock_timestamp());
+  WHERE l.host = ANY (p_hosts) AND h.id = l.host AND l.head IS NOT NULL AND (l.next_at > clock_timestamp()
+    OR l.next_at IS NULL AND h.in_flight < haul.places(h.cap, h.failures));
   PERFORM pg_notify('haul', 'queues:all');
 END
 $$;
 COMMENT ON FUNCTION haul.wake_lanes(integer[]) IS
-  'Makes the waiting lanes of these hosts due now if the host has free places. The caller has locked the hosts. Locks '
-  'lanes in key order.';
+  'Makes the lanes of these hosts due now that wait for a time and, if the host has free places, those that are '
+  'parked. The caller has locked the hosts. Locks lanes in key order.';
 
 CREATE OR REPLACE FUNCTION haul.unset_host(p_name text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$

@@ -139,6 +139,48 @@ struct ClockStepTests {
     }
   }
 
+  /// New jobs have just armed the lane of a host that runs as many transfers as it may.
+  @Test func `jobs of a full host start once it has a free place`() async throws {
+    try await Pool.open { pool in
+      try await pool.execute("SELECT haul.set_host('*', 1, NULL, NULL)")
+      let jobs = try await pool.submit(2)
+      let worker = try await pool.worker()
+      let lease = try await worker.claimOne()
+      try await pool.endGrace()
+      try await pool.execute("UPDATE haul.lane SET next_at = clock_timestamp()")
+      try await written(ahead: pool)
+      _ = try await pool.jobs.rescue()
+      try await pool.hear(worker)
+      try await worker.end(lease, .completed)
+      try await eventually("the claim of the next job") {
+        try await worker.claim(9).map(\.job) == [jobs[1]]
+      }
+    }
+  }
+
+  /// What a lane waits for is over, and only then does the host get a free place.
+  @Test(arguments: [
+    "SELECT haul.unblock_host('a.test')", "SELECT haul.set_host('a.test', 1, NULL, NULL)",
+  ])
+  func `a full host does not keep the time that its jobs waited for`(change: String) async throws {
+    try await Pool.open { pool in
+      try await pool.execute("SELECT haul.set_host('a.test', 1, 3600, 1)")
+      let jobs = try await pool.submit(2)
+      let worker = try await pool.worker()
+      let lease = try await worker.claimOne()
+      try await pool.execute("SELECT haul.block_host('a.test', '1 hour')")
+      try await pool.execute("UPDATE haul.lane SET next_at = clock_timestamp() + interval '1 hour'")
+      try await pool.execute(
+        "UPDATE haul.host SET blocked_until = clock_timestamp(), next_start = clock_timestamp()")
+      try await pool.execute(change)
+      try await worker.end(lease, .completed)
+      try await pool.execute("UPDATE haul.host SET next_start = clock_timestamp()")
+      try await eventually("the claim of the next job") {
+        try await worker.claim(9).map(\.job) == [jobs[1]]
+      }
+    }
+  }
+
   /// So that a million retries do not stop all workers meanwhile.
   @Test func `retries come back in steps, each once`() async throws {
     try await Pool.open { pool in
