@@ -121,6 +121,7 @@ struct ClusterTests {
     try await place.untilStopped()
   }
 
+  /// One of its processes outlives it, and holds the memory that the next one needs.
   @Test func `after a kill of the postmaster the next starts a server that recovers`() async throws
   {
     let place = try TestPlace()
@@ -131,9 +132,16 @@ struct ClusterTests {
       ConnectionConfiguration(conninfo: conninfo, applicationName: "tests"))
     try await busy.execute("CREATE TABLE kept AS SELECT 'kept' AS answer")
     let old = try #require(place.server)
+    let pid: Int64 = try #require(
+      try await busy.query("SELECT pg_backend_pid()::bigint AS pid").first?.decode("pid"))
+    kill(pid_t(pid), SIGSTOP)
+    defer { kill(pid_t(pid), SIGCONT) }
     kill(old.pid, SIGKILL)
 
-    let second = try await place.open()
+    async let next = place.open()
+    _ = try await place.steps.first("the wait for its end") { $0.last == .waiting ? () : nil }
+    kill(pid_t(pid), SIGCONT)
+    let second = try await next
     #expect(try #require(place.server).pid != old.pid)
     #expect(
       try await ask(second.conninfo(database: "haul"), "SELECT answer FROM kept") == "kept")
