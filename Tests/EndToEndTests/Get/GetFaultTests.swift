@@ -28,9 +28,11 @@ import Testing
     #expect(try place.files() == ["one"])
   }
 
-  /// An archive sends away who comes while it serves two. The first that it serves wait in the middle until then.
+  /// An archive sends away who comes while it serves two. Those that it serves wait in the middle until Haul asks for two at
+  /// a time, and blames no file.
   @Test func `an archive that allows two sessions at a time gives all its files`() async throws {
-    let (open, refusal) = (Watched(0), Gate("a third session"))
+    let (open, rest) = (Watched(0), Gate("the rest of those that are served"))
+    let refusal = Watched(false)
     let origin = try OriginServer { request, reply in
       let isServed = open.update { open in
         let isServed = open < 2
@@ -39,25 +41,38 @@ import Testing
       }
       guard isServed else {
         try reply.head("HTTP/1.1 503 Service Unavailable\nContent-Length: 0")
-        return refusal.open()
+        return refusal.update { $0 = true }
       }
       let file = Representation(seed: 3, length: 70_000)
       try reply.head("HTTP/1.1 200 OK\n" + file.fields(of: 0..<file.length))
       try file.send(0..<30_000, reply)
-      try reply.wait(for: refusal)
+      try reply.wait(for: rest)
       open.update { $0 -= 1 }
       try file.send(30_000..<file.length, reply)
     }
     let place = try await GetPlace()
     let names = (1...8).map { "\($0)" }
-    let output = try await place.get(names.map { origin.url("/\($0)") })
+    let run = try place.start(names.map { origin.url("/\($0)") })
+    try await refusal.first("a third session") { $0 ? () : nil }
+    let database = try await place.database()
+    try await eventually("a cap of two") {
+      let host = try await database.query(
+        "SELECT cap::bigint AS cap FROM haul.host WHERE name = $1", [origin.host]
+      ).first
+      let cap: Int64? = try host?.decode("cap")
+      return cap == 2
+    }
+    let charged = try await database.query("SELECT job FROM haul.attempt WHERE charged")
+    #expect(charged.isEmpty)
+    await database.close()
+    rest.open()
+    let output = try await run.child.result(within: .seconds(120))
     #expect(output.exit == .code(0), "\(output.said)")
     #expect(try place.files().sorted() == names)
     for name in names {
       let path = "\(place.directory)/\(name)"
       #expect(try FileTree.firstDifference(of: path, from: Pattern(seed: 3), length: 70_000) == nil)
     }
-    #expect(origin.log.value.exchanges.contains { $0.status == 503 })
   }
 
   /// What is typed may be private; what a stranger's redirect says may not.
