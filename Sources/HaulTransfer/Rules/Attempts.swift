@@ -37,8 +37,6 @@ struct Attempts: Sendable, Hashable {
   var askedWhole = false
   /// The number of consecutive answers that contradicted the record (row 11).
   var contradictions = 0
-  /// Whether the next whole answer is judged without the record, because answers contradicted the record too often.
-  var judgesAlone = false
   /// Whether a repeated answer differed from the part's bytes. Then no whole answer is compared with the part any more.
   var differed = false
   /// Whether a probe was sent in response to row 15.
@@ -93,7 +91,7 @@ struct Attempts: Sendable, Hashable {
     case .changedRestart:
       noteChange()
       mode = .restart
-    case .restart:
+    case .restart, .startOver:
       giveUpRanges()
     case .oncePlainRange:
       askedPlainRange = true
@@ -103,9 +101,6 @@ struct Attempts: Sendable, Hashable {
       mode = .whole
     case .askAgain:
       contradictions += 1
-    case .startOver:
-      judgesAlone = true
-      giveUpRanges()
     case .probe:
       probed = true
       mode = .probe

@@ -100,7 +100,7 @@ private func decideSuspect(
   _ state: TransferState, asked: RequestKind, _ new: Representation, _ head: ResponseHead,
   now: HTTPDate
 ) -> TableDecision<Action>? {
-  guard !state.attempts.judgesAlone, let known = state.knownFile else { return nil }
+  guard let known = state.knownFile else { return nil }
   guard let why = known.suspicion(of: new, isSame: state.isSame(head)) else {
     return decideUnsized(state, asked: asked, new, known, head, now: now)
   }

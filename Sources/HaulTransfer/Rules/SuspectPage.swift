@@ -92,21 +92,22 @@ struct KnownFile: Sendable {
 }
 
 extension TransferState {
-  /// The file that a complete response would replace; nil if there is none.
+  /// The file that a complete response would replace; nil if there is none. It counts a part of new content and the finished
+  /// file beside it together.
   var knownFile: KnownFile? {
     guard policy.mayBePages else { return nil }
-    if let checkpoint {
-      guard !checkpoint.durable.isEmpty, !checkpoint.isFromElsewhere else { return nil }
-      return KnownFile(
-        hasValidator: checkpoint.validator != nil && checkpoint.validator != .jobDigest,
-        mediaType: checkpoint.mediaType,
-        length: checkpoint.completeLength, saved: checkpoint.durable.count,
-        isMoved: checkpoint.isMoved)
+    let finished = present.map {
+      KnownFile(
+        hasValidator: $0.condition != nil, mediaType: $0.mediaType, length: $0.length,
+        saved: $0.length ?? 0)
     }
-    guard let present else { return nil }
+    guard let checkpoint, !checkpoint.isFromElsewhere else { return finished }
+    guard finished != nil || !checkpoint.durable.isEmpty else { return nil }
     return KnownFile(
-      hasValidator: present.condition != nil, mediaType: present.mediaType, length: present.length,
-      saved: present.length ?? 0)
+      hasValidator: checkpoint.validator != nil && checkpoint.validator != .jobDigest,
+      mediaType: checkpoint.mediaType ?? finished?.mediaType,
+      length: checkpoint.completeLength,
+      saved: max(checkpoint.durable.count, finished?.saved ?? 0), isMoved: checkpoint.isMoved)
   }
 
   /// Whether a response has the validator of the file that it would replace.

@@ -144,7 +144,8 @@ struct TransferState: Sendable, Hashable {
         stated = new.digest
         isValidated = new.validator != nil || new.hasWeakValidator
       }
-    case .startOver: checkpoint = nil
+    // A finished file is still what the next answer would replace.
+    case .startOver: (checkpoint, earlierLength) = (nil, nil)
     case .fail where asked.isRange && TransferState.passing.contains(head.status):
       let count = checkpoint?.refusal.map { $0.status == head.status ? $0.count : 0 } ?? 0
       checkpoint?.refusal = .init(status: head.status, count: count + 1)
@@ -190,7 +191,7 @@ struct TransferState: Sendable, Hashable {
   /// Whether a whole answer with this head can be compared with the part while it arrives. `least`: the number of bytes that
   /// the part must have from 0 on.
   func canCompare(_ new: Representation, _ head: ResponseHead, least: Int64) -> Bool {
-    guard let checkpoint, !attempts.differed, !attempts.judgesAlone, attempts.mismatch == nil else {
+    guard let checkpoint, !attempts.differed, attempts.mismatch == nil else {
       return false
     }
     return new.completeLength == checkpoint.completeLength

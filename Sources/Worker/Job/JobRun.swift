@@ -183,6 +183,7 @@ final class JobRun: Sendable {
         digest: digest)
     case .part(let checkpoint, let part):
       order.resuming = (checkpoint, part)
+      order.present = try await source(ofFileAt: path, in: store)
       state.withLock { $0.kept = checkpoint.durable.prefixEnd }
       logger.info(
         .jobResumed, (.host, LogValue(lease.host)), (.path, LogValue(lease.path)),

@@ -227,6 +227,38 @@ import Testing
     }
   }
 
+  /// An earlier attempt has left a part of the new file, which is much shorter than the old one.
+  @Test func `an error text after a broken refresh does not replace the file`() async throws {
+    let (isRefresh, isBroken) = (Watched(false), Watched(false))
+    let origin = try OriginServer { request, reply in
+      var file = isRefresh.value ? Self.new : Self.old
+      file.contentType = "application/zip"
+      if isBroken.value {
+        try reply.head(
+          "HTTP/1.1 200 OK\nContent-Type: application/zip\nETag: \"e\"\nContent-Length: 5")
+        return try reply.body("error")
+      }
+      if isRefresh.value, request[field: "Range"] != nil {
+        isBroken.update { $0 = true }
+        return try reply.head("HTTP/1.1 500 No\nContent-Length: 0")
+      }
+      try file.answer(request, reply, cut: isRefresh.value ? .close(after: 10_000) : nil)
+    }
+    try await HaulPool.open { pool in
+      let job = try await pool.submit(origin.url("/f"), to: "f")
+      try await work(pool)
+      isRefresh.update { $0 = true }
+      _ = try await refresh(pool, origin.url("/f"), "--out", "f", "--max-attempts", "2")
+      try await work(pool)
+      #expect(try isThere(Self.old, pool.directory + "/f"))
+      #expect(try await pool.state(of: job) == "failed")
+      #expect(try await pool.value("SELECT error FROM haul.jobs") == "suspect_page")
+      let asked = origin.log.value.exchanges.map { $0.request[field: "Range"] != nil }
+      #expect(asked == [false, false, true, true, false])
+      #expect(try await pool.violations() == [])
+    }
+  }
+
   @Test func `304 that nobody asked for is an error`() async throws {
     let origin = try OriginServer { _, reply in try reply.head("HTTP/1.1 304 Not Modified") }
     try await HaulPool.open { pool in

@@ -57,6 +57,74 @@ struct SuspectAgainTests {
     #expect(asked == Array(repeating: "75904-159999 if", count: 3) + ["whole"])
   }
 
+  /// Neither tag, type nor length of the part counts for the whole answer that follows.
+  @Test(arguments: [true, false])
+  func `11: what comes after three contradictions is judged alone`(_ isChunked: Bool) async throws {
+    let bench = try PartTransferBench()
+    var new = Source(seed: 2, length: 200_000)
+    (new.entityTag, new.contentType) = (nil, "text/plain")
+    let (outcome, asked) = try await bench.run { [new] request, reply in
+      guard request.asked == "whole" else { return try Self.contradict(reply) }
+      guard isChunked else { return try new.whole(reply) }
+      try reply.head("HTTP/1.1 200 OK\nTransfer-Encoding: chunked")
+      try reply.chunk(new.bytes(in: 0..<new.length))
+      try reply.chunk([])
+    }
+    #expect(try outcome.holds(new))
+    #expect(asked.count == 4)
+  }
+
+  private static func contradict(_ reply: OriginReply) throws {
+    var other = Source(seed: 3, length: 100_000)
+    (other.entityTag, other.contentType) = (Pages.file.entityTag, Pages.file.contentType)
+    try other.whole(reply)
+  }
+
+  // MARK: - Beside a finished file
+
+  private static let finished = SourceRecord(
+    fields: ["etag": "\"old\"", "type": "application/zip", "length": "160000"])
+
+  /// A part that is given up does not take the finished file along. The part is of the same transfer, or of an earlier one.
+  @Test(arguments: [true, false])
+  func `12: after three contradictions an error text does not replace a finished file`(
+    _ resumes: Bool
+  ) async throws {
+    let bench = try PartTransferBench()
+    let (outcome, asked) = try await bench.run(resumes: resumes) { request, reply in
+      guard request.asked == "whole" else { return try Self.contradict(reply) }
+      if !resumes, request.number == 1 {
+        return try Pages.file.answer(request, reply, cut: .close(after: Pages.durable))
+      }
+      try reply.answer("Content-Type: application/json\nContent-Length: 5", "error")
+    } _: {
+      $0.present = Self.finished
+    }
+    #expect(outcome.error?.errorClass == .suspectPage)
+    #expect(asked.count == (resumes ? 4 : 5))
+  }
+
+  /// A part of the new content that is small says little: less is lost with it than with the finished file.
+  @Test(
+    arguments: [
+      (1, "application/zip", "ETag: \"e\""), (10_000, "application/zip", "ETag: \"e\""),
+      (10_000, "application/json", "X: y"),
+    ] as [(Int64, String, String)])
+  func `12: after a refresh that broke off a suspect does not replace the finished file`(
+    _ durable: Int64, _ type: String, _ field: String
+  ) async throws {
+    let bench = try PartTransferBench()
+    let (outcome, _) = try await bench.run(resumes: false) { request, reply in
+      if request.number == 1 {
+        return try Pages.file.answer(request, reply, cut: .close(after: durable))
+      }
+      try reply.answer("Content-Type: \(type)\nContent-Length: 5\n\(field)", "error")
+    } _: {
+      $0.present = Self.finished
+    }
+    #expect(outcome.error?.errorClass == .suspectPage)
+  }
+
   /// The range is refused, and so is the plain request. A single 502 must not cost what is there.
   @Test(arguments: ["404 None", "500 No", "502 Bad", "503 Busy", "504 Late", "416 Range"])
   func `27: a plain request that fails too leaves the part`(_ status: String) async throws {
