@@ -78,7 +78,7 @@ struct CredentialTests {
       "its line 4 must have the form 'key: value'"
     ),
     ("type: bearer\norigins: https://h\ntoken-file: open", "others may read it"),
-    ("type: bearer\norigins: https://h\ntoken-file: none", "cannot be read"),
+    ("type: bearer\norigins: https://h\ntoken-file: none", "cannot read"),
     ("type: header\norigins: https://h\nheader: hunter2", "its 'header' must have the form"),
     ("type: bearer\norigins: https://h\ntoken: hun\u{1}ter2", "control character"),
   ])
