@@ -99,19 +99,11 @@ struct RangeDoubtTests {
       Self.ranges { reply in
         let rest = Self.file.bytes(in: Self.first..<Self.file.length)
         let head = "HTTP/1.1 200 OK\nContent-Type: application/zip\n\(field)"
-        switch framing {
-        case "chunked":
-          try reply.head(head + "\nTransfer-Encoding: chunked")
-          try reply.chunk(rest)
-          try reply.chunk([])
-        case "sized":
-          try reply.head(head + "\nContent-Length: \(rest.count)")
-          try reply.body(rest)
-        default:
-          try reply.head(head + "\nConnection: close")
-          try reply.body(rest)
-          reply.close()
+        if framing != "sized" {
+          return try reply.unsized(head, rest, inChunks: framing == "chunked")
         }
+        try reply.head(head + "\nContent-Length: \(rest.count)")
+        try reply.body(rest)
       })
     #expect(try outcome.holds(Self.file), "\(outcome)")
     #expect(asked.last == "whole")
@@ -123,10 +115,9 @@ struct RangeDoubtTests {
   func `12: an error document in chunks never replaces a part`(_ field: String) async throws {
     let bench = try PartTransferBench()
     let (outcome, _) = try await bench.run { _, reply in
-      try reply.head(
-        "HTTP/1.1 200 OK\nContent-Type: application/zip\n\(field)\nTransfer-Encoding: chunked")
-      try reply.chunk(Array("{\"error\": \"quota exceeded\"}".utf8))
-      try reply.chunk([])
+      try reply.unsized(
+        "HTTP/1.1 200 OK\nContent-Type: application/zip\n\(field)",
+        Array("{\"error\": \"quota exceeded\"}".utf8), inChunks: true)
     }
     #expect(outcome.error?.errorClass == .suspectPage)
     #expect(outcome.error?.message.contains("quota exceeded") == true)
@@ -140,10 +131,9 @@ struct RangeDoubtTests {
   ) async throws {
     let bench = try PartTransferBench()
     let (outcome, _) = try await bench.run { _, reply in
-      try reply.head(
-        "HTTP/1.1 200 OK\nContent-Type: application/zip\nETag: \"e\"\nTransfer-Encoding: chunked")
-      try reply.chunk(Array("short".utf8))
-      try reply.chunk([])
+      try reply.unsized(
+        "HTTP/1.1 200 OK\nContent-Type: application/zip\nETag: \"e\"", Array("short".utf8),
+        inChunks: true)
     } _: { order in
       var page = SuspectPage(
         Representation(validator: .strongETag("\"e\""), mediaType: "application/zip"),
@@ -168,16 +158,9 @@ struct RangeDoubtTests {
     let file = new
     let bench = try PartTransferBench()
     let (outcome, _) = try await bench.run { _, reply in
-      try reply.head(
-        "HTTP/1.1 200 OK\nContent-Type: application/zip\nETag: \"new\"\n"
-          + (isChunked ? "Transfer-Encoding: chunked" : "Connection: close"))
-      let bytes = file.bytes(in: 0..<file.length)
-      if isChunked {
-        try reply.chunk(bytes)
-        return try reply.chunk([])
-      }
-      try reply.body(bytes)
-      reply.close()
+      try reply.unsized(
+        "HTTP/1.1 200 OK\nContent-Type: application/zip\nETag: \"new\"",
+        file.bytes(in: 0..<file.length), inChunks: isChunked)
     } _: { order in
       order.resuming?.checkpoint.digest = ExpectedDigest(
         .sha256, bytes: Self.file.digest(.sha256))
@@ -194,16 +177,9 @@ struct RangeDoubtTests {
   {
     let bench = try PartTransferBench()
     let (outcome, _) = try await bench.run(resumes: false) { _, reply in
-      let bytes = Self.file.bytes(in: 0..<70_000)
-      try reply.head(
-        "HTTP/1.1 200 OK\nContent-Range: bytes 0-159999/160000\n"
-          + (isChunked ? "Transfer-Encoding: chunked" : "Connection: close"))
-      if isChunked {
-        try reply.chunk(bytes)
-        return try reply.chunk([])
-      }
-      try reply.body(bytes)
-      reply.close()
+      try reply.unsized(
+        "HTTP/1.1 200 OK\nContent-Range: bytes 0-159999/160000", Self.file.bytes(in: 0..<70_000),
+        inChunks: isChunked)
     }
     #expect(outcome.error?.errorClass == .interrupted, "\(outcome)")
   }

@@ -147,16 +147,9 @@ struct SuspectAgainTests {
   {
     let bench = try PartTransferBench()
     let (outcome, _) = try await bench.run { _, reply in
-      let bytes = Pages.file.bytes(in: 0..<100_000)
-      let head = "HTTP/1.1 200 OK\nContent-Type: application/zip"
-      if isChunked {
-        try reply.head(head + "\nTransfer-Encoding: chunked")
-        try reply.chunk(bytes)
-        return try reply.chunk([])
-      }
-      try reply.head(head)
-      try reply.body(bytes)
-      reply.close()
+      try reply.unsized(
+        "HTTP/1.1 200 OK\nContent-Type: application/zip", Pages.file.bytes(in: 0..<100_000),
+        inChunks: isChunked)
     } _: {
       $0.acceptUnverifiedLength = true
     }

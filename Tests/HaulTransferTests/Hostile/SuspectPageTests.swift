@@ -190,15 +190,9 @@ struct SuspectPageTests {
   func `23: a length that was stated once is not forgotten`(_ isChunked: Bool) async throws {
     let bench = try PartTransferBench()
     let (outcome, _) = try await bench.run() { _, reply in
-      let bytes = Self.file.bytes(in: 0..<100_000)
-      if isChunked {
-        try reply.head("HTTP/1.1 200 OK\nContent-Type: application/zip\nTransfer-Encoding: chunked")
-        try reply.chunk(bytes)
-        return try reply.chunk([])
-      }
-      try reply.head("HTTP/1.1 200 OK\nContent-Type: application/zip")
-      try reply.body(bytes)
-      reply.close()
+      try reply.unsized(
+        "HTTP/1.1 200 OK\nContent-Type: application/zip", Self.file.bytes(in: 0..<100_000),
+        inChunks: isChunked)
     }
     #expect(outcome.error?.errorClass == .unverifiedLength)
   }
@@ -290,13 +284,23 @@ extension PartTransferBench {
     _ answer: @escaping OriginServer.Handler,
     _ change: (inout TransferRequest) throws -> Void = { _ in }
   ) async throws -> (outcome: TransferOutcome, asked: [String]) {
+    let run = try await carryOut(resumes: resumes, of: source, answer, change)
+    return (run.outcome, run.asked)
+  }
+
+  /// As ``run(resumes:of:_:_:)``, with the transfer itself.
+  func carryOut(
+    resumes: Bool = true, of source: Source = SuspectPageTests.file,
+    _ answer: @escaping OriginServer.Handler,
+    _ change: (inout TransferRequest) throws -> Void = { _ in }
+  ) async throws -> (outcome: TransferOutcome, transfer: PartTransfer, asked: [String]) {
     let origin = try OriginServer(handler: answer)
     return try await withEngine { engine in
       let transfer = try transfer(origin.url("/file.zip"), engine: engine) { order in
         if resumes { order.resuming = try earlier(of: source, durable: SuspectPageTests.durable) }
         try change(&order)
       }
-      return (await transfer.run(), origin.asked)
+      return (await transfer.run(), transfer, origin.asked)
     }
   }
 
@@ -304,5 +308,4 @@ extension PartTransferBench {
   func keepsPart() throws -> Bool {
     try scratch.parts().open("part")?.size() ?? 0 >= SuspectPageTests.durable
   }
-
 }

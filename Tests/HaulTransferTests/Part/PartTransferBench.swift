@@ -114,6 +114,16 @@ extension OriginReply {
   func redirect(to location: String) throws {
     try head("HTTP/1.1 302 Found\nLocation: \(location)\nContent-Length: 0")
   }
+
+  /// Sends a body without its length: in chunks, or up to the end of the connection. `isCut`: the last chunk is missing.
+  func unsized(
+    _ head: String, _ bytes: [UInt8], inChunks: Bool, isCut: Bool = false
+  ) throws {
+    try self.head("\(head)\n" + (inChunks ? "Transfer-Encoding: chunked" : "Connection: close"))
+    if inChunks { try chunk(bytes) } else { try body(bytes) }
+    if inChunks, !isCut { return try chunk([]) }
+    close()
+  }
 }
 
 extension PartDirectory {
