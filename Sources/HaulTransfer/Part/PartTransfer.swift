@@ -108,7 +108,7 @@ package final class PartTransfer: Sendable {
     policy.digest = order.digest
     policy.expectedType = order.url.isFile ? nil : order.expectedType
     policy.acceptUnverifiedLength = order.acceptUnverifiedLength
-    policy.mayBePages = !order.url.isFile
+    policy.isHTTP = !order.url.isFile
     policy.sendsBody = order.body != nil
     var checkpoint = order.resuming?.checkpoint
     if let earlier = checkpoint?.changes { checkpoint?.changes = max(earlier, order.changes) }

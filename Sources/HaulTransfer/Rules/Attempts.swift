@@ -1,7 +1,8 @@
 /// The attempts that a download has already made. Strict checks must end in one whole download and never repeat without end.
 ///
-/// Counters only grow and flags are only set, except `mode` and `zeroProgress`, which start again with a new body or with
-/// progress. The other counters and the file's length limit how often that can happen.
+/// Counters only grow and flags are only set, except `mode`, `zeroProgress` and `askedWhole`. `mode` and `zeroProgress` start
+/// again with a new body or with progress, and `askedWhole` once with `outage`. The other counters and the file's length limit
+/// how often that can happen.
 struct Attempts: Sendable, Hashable {
   /// Haul stops resuming after the source has changed this many times.
   static let maximumChanges = 3
@@ -25,6 +26,17 @@ struct Attempts: Sendable, Hashable {
     case restart
   }
 
+  /// Whether a range fails because the server is in trouble, which is no refusal. If the server answers the request for
+  /// everything, it works again, and Haul requests the range once more.
+  enum Outage: Sendable, Hashable {
+    /// No range has failed so three times. To: `suspected`.
+    case none
+    /// Haul requests everything because ranges failed so. To: `over`.
+    case suspected
+    /// Haul has requested the range once more. The next failure of a range counts as a refusal.
+    case over
+  }
+
   /// What the next request asks for.
   var mode = Mode.resume
   /// The number of times that the source was found replaced; kept in the checkpoint.
@@ -35,6 +47,8 @@ struct Attempts: Sendable, Hashable {
   var askedPlainRange = false
   /// Whether a request without Range was sent in response to row 12 or 27.
   var askedWhole = false
+  /// How far row 27 has come with a range that failed because the server was in trouble.
+  var outage = Outage.none
   /// The number of consecutive answers that contradicted the record (row 11).
   var contradictions = 0
   /// Whether a repeated answer differed from the part's bytes. Then no whole answer is compared with the part any more.
@@ -106,6 +120,7 @@ struct Attempts: Sendable, Hashable {
       mode = .probe
     case .askForRest:
       mode = askedPlainRange ? .plainRange : .resume
+      if outage == .suspected { (outage, askedWhole) = (.over, false) }
     case .redirect:
       redirects += 1
     case .freshConnection:
@@ -131,6 +146,11 @@ struct Attempts: Sendable, Hashable {
     case .verify, .dropExcessAndVerify, .compareWithFirst, .fail:
       break
     }
+  }
+
+  /// Notes that a range has failed because the server was in trouble, and that Haul requests everything.
+  mutating func noteOutage() {
+    if outage == .none { outage = .suspected }
   }
 
   /// Notes that a whole answer was compared with the part and differs.

@@ -63,12 +63,14 @@ extension TransferState {
   /// Whether an answer of `status` to a range request calls for a request without a range.
   ///
   /// Answers about the client come first: logins (401), rate limits (429, 503), the wrong connection (421). Temporary errors
-  /// are retried after a pause. They count as caused by the range after three equal answers.
+  /// are retried after a pause. They count as caused by the range after three equal answers, or after an answer to a plain
+  /// request.
   func rejectsRange(_ status: Int) -> Bool {
     if attempts.askedWhole { return false }
     switch status {
     case 401, 421, 429, 503: return false
-    case 408, 425, 500, 502, 504:
+    case let status where Self.passing.contains(status):
+      if attempts.outage == .over { return true }
       return checkpoint?.refusal.map { $0.status == status && $0.count >= 2 } ?? false
     default: return true
     }

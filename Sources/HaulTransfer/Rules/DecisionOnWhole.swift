@@ -16,6 +16,7 @@ func decideWhole(
     return TableDecision(nil, .wholeBody(new, resumable: true))
   }
   if asked.isRange { return decideUnranged(state, record, asked: asked, new, head) }
+  if state.isBack(new, head) { return TableDecision(27, .askForRest) }
   // The part can be kept if the new body contains it.
   if record.validator?.compared(with: head) == .same, state.canCompare(new, head, least: 1) {
     return TableDecision(nil, .compare(new, isSame: true, resumable: true))
@@ -82,6 +83,17 @@ private func decideUnranged(
     return TableDecision(10, .oncePlainRange)
   }
   return TableDecision(10, taken)
+}
+
+extension TransferState {
+  /// Row 27: whether an answer to a request for everything shows that the server is no longer in trouble, and has what was
+  /// recorded. Nothing then says that it refuses ranges.
+  fileprivate func isBack(_ new: Representation, _ head: ResponseHead) -> Bool {
+    guard attempts.outage == .suspected, !attempts.wholeOnly, let checkpoint,
+      checkpoint.isResumable, let validator = checkpoint.validator, validator.ifRangeValue != nil
+    else { return false }
+    return validator.compared(with: head) == .same && canCompare(new, head, least: 1)
+  }
 }
 
 extension RequestKind {

@@ -95,7 +95,7 @@ extension TransferState {
   /// The file that a complete response would replace; nil if there is none. It counts a part of new content and the finished
   /// file beside it together.
   var knownFile: KnownFile? {
-    guard policy.mayBePages else { return nil }
+    guard policy.isHTTP else { return nil }
     let finished = present.map {
       KnownFile(
         hasValidator: $0.condition != nil, mediaType: $0.mediaType, length: $0.length,

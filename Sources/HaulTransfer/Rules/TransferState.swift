@@ -40,8 +40,8 @@ struct TransferState: Sendable, Hashable {
     var digest: ExpectedDigest?
     /// Whether a body without length counts as complete when the connection closes.
     var acceptUnverifiedLength = false
-    /// Whether an answer may be an error page, as over HTTP.
-    var mayBePages = true
+    /// Whether the file comes over HTTP. Only there can an error page replace it, and can a failure be due to the range.
+    var isHTTP = true
     /// Whether the request has a body. Then a 201 may carry the file.
     var sendsBody = false
     /// The maximum number of consecutive redirects.
@@ -146,6 +146,7 @@ struct TransferState: Sendable, Hashable {
       }
     // A finished file is still what the next answer would replace.
     case .startOver: (checkpoint, earlierLength) = (nil, nil)
+    case .onceWhole where Self.passing.contains(head.status): attempts.noteOutage()
     case .fail where asked.isRange && TransferState.passing.contains(head.status):
       let count = checkpoint?.refusal.map { $0.status == head.status ? $0.count : 0 } ?? 0
       checkpoint?.refusal = .init(status: head.status, count: count + 1)
@@ -157,18 +158,19 @@ struct TransferState: Sendable, Hashable {
   }
 
   /// The statuses of temporary errors. Haul repeats a range request that gets one before it gives the range up.
-  private static let passing: Set<Int> = [408, 425, 500, 502, 504]
+  static let passing: Set<Int> = [408, 425, 500, 502, 504]
 
   /// Counts a failure of a request without any bytes. Returns whether to ask once for everything because the range may be the
   /// cause: at once if waiting changes nothing, otherwise after three failures in a row (row 27).
   mutating func failed(_ error: TransferError, asked: RequestKind) -> Bool {
-    guard asked.isRange, !attempts.askedWhole else { return false }
+    guard policy.isHTTP, asked.isRange, !attempts.askedWhole else { return false }
     switch error.errorClass {
     case .protocol, .redirects, .blockedURL, .blockedAddress: break
     case .timeout, .interrupted:
       let count = checkpoint?.refusal.map { $0.status == 0 ? $0.count : 0 } ?? 0
       checkpoint?.refusal = .init(status: 0, count: count + 1)
-      if count < 2 { return false }
+      if count < 2, attempts.outage != .over { return false }
+      attempts.noteOutage()
     default: return false
     }
     attempts.note(.onceWhole)

@@ -5,7 +5,7 @@ import Testing
 /// Every sequence of answers ends: the graph of states has no circle, and an honest server always
 /// brings the file home.
 @Suite struct ExplorationTests {
-  private static let length: Int64 = 10_000
+  private static let length: Int64 = 100_000
   private static let now = HTTPDate(seconds: 1_767_225_600)
 
   /// A state between two requests, or waiting for the answer to one.
@@ -18,8 +18,9 @@ import Testing
   func `no sequence of answers goes round in circles`(_ digest: Bool, _ unsafe: Bool) {
     var longest = 0
     var seen: [Node: Int] = [:]
+    var path: Set<Node> = []
     for start in Self.starts(digest: digest, rangeUnsafe: unsafe) {
-      longest = max(longest, Self.depth(Node(state: start, asked: nil), &seen, path: []))
+      longest = max(longest, Self.depth(Node(state: start, asked: nil), &seen, &path))
     }
     // Steps and answers together; an unsafe host is never asked for a range.
     #expect(seen.count > (unsafe ? 10 : 500))
@@ -42,11 +43,15 @@ import Testing
   }
 
   private static func starts(digest: Bool, rangeUnsafe: Bool) -> [TransferState] {
-    let checkpoints = [nil] + [Int64(5000), 7500, 10_000].map { checkpoint(durable: $0) }
-    return checkpoints.map {
+    let checkpoints = [nil] + [Int64(50_000), 75_000, length].map { checkpoint(durable: $0) }
+    // Of one, a range has failed twice.
+    var refused = checkpoint(durable: 50_000)
+    refused.refusal = .init(status: 502, count: 2)
+    return (checkpoints + [refused]).map {
       var policy = TransferState.Policy()
       policy.digest = digest ? ExpectedDigest(.crc32, bytes: [0, 0, 0, 0]) : nil
-      policy.maximumRedirects = 1
+      // Of a refused one, the refusals matter.
+      policy.maximumRedirects = $0?.refusal == nil ? 1 : 0
       return TransferState(checkpoint: $0, rangeUnsafe: rangeUnsafe, policy: policy)
     }
   }
@@ -58,16 +63,18 @@ import Testing
   }
 
   /// The longest way from `node` to an end; a circle is recorded as an issue.
-  private static func depth(_ node: Node, _ seen: inout [Node: Int], path: Set<Node>) -> Int {
+  private static func depth(
+    _ node: Node, _ seen: inout [Node: Int], _ path: inout Set<Node>
+  ) -> Int {
     if let known = seen[node] { return known }
-    guard !path.contains(node), path.count < 200 else {
+    guard path.count < 200, path.insert(node).inserted else {
       Issue.record("circle through \(node)")
       return 0
     }
-    let path = path.union([node])
+    defer { path.remove(node) }
     var longest = 0
     for case let next? in Set(successors(of: node)) {
-      longest = max(longest, 1 + depth(next, &seen, path: path))
+      longest = max(longest, 1 + depth(next, &seen, &path))
     }
     seen[node] = longest
     return longest
@@ -82,10 +89,20 @@ import Testing
       case .verify: return afterVerify(state)
       }
     }
-    return heads(asked).flatMap { head -> [Node?] in
-      var state = node.state
-      let ruling = state.answered(head, asked: asked, now: now)
-      return after(ruling.verdict, state, asked)
+    return failures(state, asked)
+      + heads(asked).flatMap { head -> [Node?] in
+        var state = node.state
+        let ruling = state.answered(head, asked: asked, now: now)
+        return after(ruling.verdict, state, asked)
+      }
+  }
+
+  /// No answer comes, or one that cannot be read.
+  private static func failures(_ state: TransferState, _ asked: RequestKind) -> [Node?] {
+    [TransferError.Class.timeout, .protocol].map { errorClass in
+      var state = state
+      let isDoubted = state.failed(TransferError(errorClass, ""), asked: asked)
+      return isDoubted ? Node(state: state, asked: nil) : nil
     }
   }
 
@@ -120,7 +137,7 @@ import Testing
   ) -> [Node?] {
     var nodes: [Node?] = []
     for framing in Framing.allCases {
-      for end in [start, 7500, length] where end >= start {
+      for end in [start, 75_000, length] where end >= start {
         var state = state
         state.checkpoint = checkpoint(durable: end, changes: state.attempts.changes)
         let ruling = state.ended(
@@ -165,6 +182,7 @@ import Testing
       head(200, "Content-Length: \(length)"),
       head(416), head(416, "Content-Range: bytes */\(length)"),
       head(416, "Content-Range: bytes */1"), head(412), head(302, "Location: /x"), head(403),
+      head(502),
     ]
   }
 
