@@ -38,11 +38,7 @@ extension PartTransfer {
         shared.body?.record?.digest = shared.state.stated
         if shared.body?.record?.refusal?.status != 0 { shared.body?.record?.refusal = nil }
         shared.body?.writer?.catchUp()
-        if shared.report.source == nil, let record = shared.state.checkpoint {
-          shared.report.source = SourceRecord(
-            validator: record.validator, mediaType: record.mediaType, head: head,
-            resource: sink.resource)
-        }
+        shared.noteRest(head, resource: sink.resource)
         return .accept
       case .wholeBody(let representation, _), .changedUseBody(let representation):
         if case .changedUseBody = ruling.verdict { shared.report.changes += 1 }
@@ -55,12 +51,16 @@ extension PartTransfer {
         return .accept
       case .suspect(let page, let error):
         shared.preview = ResponsePreview(error)
-        shared.change { $0.suspect = page }
+        shared.remember(page)
         shared.report.source = shared.state.present
         return .accept
       case .trial(let representation, let page, let error):
-        shared.change { $0.suspect = page }
-        beginTrial(of: representation, ResponsePreview(error), &shared)
+        shared.remember(page)
+        beginTrial(of: representation, by: .judgement, ResponsePreview(error), &shared)
+        shared.note(representation, head, resource: sink.resource)
+        return .accept
+      case .unsizedTrial(let representation, let page, let error):
+        beginTrial(of: representation, by: .end(page), ResponsePreview(error), &shared)
         shared.note(representation, head, resource: sink.resource)
         return .accept
       // It has no body: the connection stays good.
@@ -123,6 +123,8 @@ extension PartTransfer {
         generation: shared.generation)
       return
     }
+    // The body on trial has made way for this one. What was there before is what this one may replace.
+    if case .end? = shared.trial?.kind { shared.giveUpTrial() }
     if !keepBeside(new, &shared), let old = shared.partName { shared.report.leftover.append(old) }
     let (name, writer) = openPart(new, &shared)
     var record = new.completeLength.map {
@@ -205,6 +207,13 @@ extension PartTransfer {
 }
 
 extension PartTransfer.Shared {
+  /// Reports the source's statements about the rest of a file, unless an answer has said more.
+  fileprivate mutating func noteRest(_ head: ResponseHead, resource: String?) {
+    guard report.source == nil, let record = state.checkpoint else { return }
+    report.source = SourceRecord(
+      validator: record.validator, mediaType: record.mediaType, head: head, resource: resource)
+  }
+
   /// Reports the source's statements about a body from 0.
   fileprivate mutating func note(
     _ new: Representation, _ head: ResponseHead, resource: String?
@@ -219,7 +228,7 @@ extension Action {
   /// Whether the body is the file's.
   fileprivate var takesBody: Bool {
     switch self {
-    case .accept, .wholeBody, .compare, .changedUseBody, .trial: true
+    case .accept, .wholeBody, .compare, .changedUseBody, .trial, .unsizedTrial: true
     default: false
     }
   }
@@ -235,7 +244,7 @@ extension Action {
     case .oncePlainRange, .onceWhole, .askAgain, .freshConnection: "once_more"
     case .startOver: "restart"
     case .suspect: "suspect"
-    case .trial: "trial"
+    case .trial, .unsizedTrial: "trial"
     case .probe: "probe"
     case .askForRest: "rest"
     case .verify: "verify"

@@ -5,8 +5,10 @@ import Synchronization
 struct PartTrial: Sendable {
   /// How Haul decides whether the body is the file's.
   enum Kind: Sendable, Equatable {
-    /// By the job's digest or by the length: the body may be an error page.
+    /// By the job's digest: the body may be an error page.
     case judgement
+    /// By its end: the body states no length. If it is much shorter than the file, it is this suspect.
+    case end(SuspectPage)
     /// By comparison with the part. `isSame`: new bytes count even if the body breaks off.
     case comparison(isSame: Bool)
     /// By the number of bytes: the body must exceed the durable bytes, because nothing could continue it if it breaks off.
@@ -17,7 +19,7 @@ struct PartTrial: Sendable {
   /// The reason why the body is not accepted unless the digest matches; nil if there is none.
   var preview: ResponsePreview?
   /// The earlier body, which is restored if this one fails.
-  let body: PartBody?
+  var body: PartBody?
   let partName: String?
   let modified: Int64?
   let resumedAt: Int64
@@ -32,14 +34,48 @@ extension PartTransfer.Shared {
   }
 
   /// Restores the earlier part after a body that failed.
-  fileprivate mutating func putBack(_ trial: PartTrial) {
+  private mutating func putBack(_ trial: PartTrial) {
     if partName != trial.partName { report.leftover += [partName].compactMap(\.self) }
     body = trial.body
+    state.checkpoint = body?.record
+    state.stated = body?.record?.digest
     partName = trial.partName
     modified = trial.modified
     report.resumedAt = trial.resumedAt
     report.source = state.present
     report.digest = nil
+  }
+
+  /// Ends the trial, and takes back what was there before.
+  mutating func giveUpTrial() {
+    guard let trial else { return }
+    self.trial = nil
+    putBack(trial)
+  }
+
+  /// Remembers a response that may be an error page, in the record of what it was to replace.
+  mutating func remember(_ page: SuspectPage) {
+    state.remember(page)
+    guard body?.record == nil, trial?.body?.record != nil else {
+      return change { $0.suspect = page }
+    }
+    trial?.body?.record?.suspect = page
+    isRecordNew = true
+  }
+
+  /// The error of an unsized body that is much shorter than the file, which is then remembered; nil for any other.
+  fileprivate mutating func shortBodyError() -> TransferError? {
+    guard let trial, case .end(let page) = trial.kind, let length = body?.position,
+      state.knownFile?.isMuchLonger(than: length) == true
+    else { return nil }
+    remember(page)
+    return trial.preview?.error
+  }
+
+  /// The error of a body on trial with another digest than the wanted one; nil where the digest's own error says it.
+  mutating func refutedTrialError() -> TransferError? {
+    if case .judgement? = trial?.kind { return trial?.preview?.error }
+    return shortBodyError()
   }
 
   /// Whether this many bytes of the current body exceed the part that is kept beside it.
@@ -60,9 +96,11 @@ extension PartTransfer.Shared {
 extension PartTransfer {
   /// Starts a body on trial from 0, in a part file of its own. Nothing of it is saved before the digest has matched.
   func beginTrial(
-    of new: Representation, _ preview: ResponsePreview, _ shared: inout Shared
+    of new: Representation, by kind: PartTrial.Kind, _ preview: ResponsePreview,
+    _ shared: inout Shared
   ) {
-    shared.setAside(for: .judgement, preview)
+    shared.giveUpTrial()
+    shared.setAside(for: kind, preview)
     let (_, writer) = openPart(new, &shared)
     shared.modified = new.modified
     shared.length = nil
@@ -74,6 +112,8 @@ extension PartTransfer {
   /// Starts a body from 0 that is compared with the part and then continues it. The part stays unchanged during the
   /// comparison.
   func beginComparison(with new: Representation, isSame: Bool, _ shared: inout Shared) {
+    shared.first = nil
+    if case .end? = shared.trial?.kind { shared.giveUpTrial() }
     guard let old = shared.body, var record = old.record, let part = old.writer?.openFile else {
       return begin(new, &shared)
     }
@@ -94,9 +134,8 @@ extension PartTransfer {
   /// comparison.
   func endComparison() -> Bool {
     let ruling = shared.withLock { shared -> TableDecision<Action>? in
-      guard let trial = shared.trial, case .comparison = trial.kind else { return nil }
-      shared.trial = nil
-      shared.putBack(trial)
+      guard case .comparison? = shared.trial?.kind else { return nil }
+      shared.giveUpTrial()
       return shared.state.wholeDiffered()
     }
     guard let ruling, let row = ruling.row else { return false }
@@ -111,7 +150,7 @@ extension PartTransfer {
       return true
     }
     let canGoOn =
-      !shared.state.attempts.wholeOnly
+      new.completeLength != nil && !shared.state.attempts.wholeOnly
       && (new.validator != nil || shared.state.policy.digest != nil)
     guard !canGoOn, shared.trial == nil, let record = shared.body?.record,
       record.validator != nil, !record.durable.isEmpty, !record.isFromElsewhere
@@ -122,9 +161,7 @@ extension PartTransfer {
 
   /// Returns why a body on trial that ended like this is not the file. Nil if the digest decides, or if no body is on trial.
   func trialError(after ending: BodyEnding) -> TransferError? {
-    let (trial, policy, known) = shared.withLock {
-      ($0.trial, $0.state.policy, $0.state.knownFile)
-    }
+    let (trial, policy) = shared.withLock { ($0.trial, $0.state.policy) }
     guard let trial else { return nil }
     switch (trial.kind, ending) {
     case (.comparison, .verify), (.comparison, .dropExcessAndVerify), (.comparison, .fail),
@@ -135,10 +172,11 @@ extension PartTransfer {
         .interrupted,
         "the body ended early, and without the file's validator nothing shows that it is the same file"
       )
-    // Only its length was in doubt.
-    case (.judgement, .verify(let length)) where policy.digest == nil:
-      return known?.isMuchLonger(than: length) == true ? trial.preview?.error : nil
-    case (.judgement, _) where policy.digest == nil: return nil
+    // The job's digest comes first.
+    case (.end, .verify), (.end, .secondDownload):
+      return policy.digest == nil ? shared.withLock { $0.shortBodyError() } : nil
+    // It broke off, or something else is wrong with it.
+    case (.end, _): return nil
     case (.judgement, .verify), (.judgement, .dropExcessAndVerify): return nil
     case (.judgement, _): return trial.preview?.error
     }
@@ -148,20 +186,20 @@ extension PartTransfer {
   func endTrial(with outcome: TransferOutcome) {
     shared.withLock { shared in
       guard let trial = shared.trial else { return }
-      shared.trial = nil
       let isComplete = if case .complete = outcome { true } else { false }
       switch trial.kind {
       case .comparison(let isSame):
-        if !isComplete, !isSame { shared.putBack(trial) }
-      case .judgement where isComplete:
+        if !isComplete, !isSame { shared.giveUpTrial() }
+      case .judgement where isComplete, .end where isComplete:
         shared.report.changes += trial.body == nil ? 0 : 1
         shared.report.leftover += [trial.partName].compactMap(\.self)
       case .length(let kept)
       where isComplete
         || shared.body.map { $0.record?.validator != nil && $0.position > kept } == true:
         shared.report.leftover += [trial.partName].compactMap(\.self)
-      case .judgement, .length: shared.putBack(trial)
+      case .judgement, .end, .length: shared.giveUpTrial()
       }
+      shared.trial = nil
     }
   }
 }

@@ -26,11 +26,9 @@ extension PartTransfer {
       if let wanted {
         let found = try await digest(wanted.algorithm, length, by: writer)
         if found != wanted {
-          if let error = shared.withLock({ $0.trial?.preview?.error }) { return .failed(error) }
+          if let error = shared.withLock({ $0.refutedTrialError() }) { return .failed(error) }
           if endComparison() { return nil }
-          let ending = shared.withLock { $0.state.mismatched(found: found) }
-          // Bytes that the job's digest refutes cannot be resumed.
-          if order.digest != nil { shared.withLock { $0.body?.record = nil } }
+          let ending = mismatched(found)
           if case .fail(let error) = ending { return .failed(error) }
           return nil
         }
@@ -41,6 +39,18 @@ extension PartTransfer {
       return .complete(part: part, length: length)
     } catch {
       return outcome(of: error)
+    }
+  }
+
+  /// Returns how to continue after a digest of the last body that differs from the wanted one.
+  private func mismatched(_ found: ExpectedDigest) -> BodyEnding {
+    shared.withLock { shared in
+      let ending = shared.state.mismatched(found: found)
+      // Bytes that the job's digest refutes cannot be resumed.
+      if order.digest != nil { shared.body?.record = nil }
+      // A digest refutes the body on trial, and not the earlier part.
+      if case .end? = shared.trial?.kind { shared.giveUpTrial() }
+      return ending
     }
   }
 

@@ -99,6 +99,9 @@ struct Attempts: Sendable, Hashable {
       if new.completeLength != nil { secondDownload = false }
     case .compare(_, _, let resumable):
       beginBody(resumable: resumable)
+      secondDownload = false
+    // All of it comes in one answer.
+    case .unsizedTrial: spliced = false
     case .changedUseBody:
       noteChange()
       beginBody(resumable: true)

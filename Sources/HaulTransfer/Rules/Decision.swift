@@ -56,9 +56,12 @@ enum Action: Sendable, Equatable {
   case startOver
   /// The answer may be an error page: read its beginning for the message, then fail. The part file stays.
   case suspect(SuspectPage, TransferError)
-  /// The answer may be an error page, but the job's digest or the length can decide: take the body from 0 into a part file of
-  /// its own. If the digest does not match, or the body is much shorter, fail with this error. The old part stays until then.
+  /// The answer may be an error page, but the job's digest can decide: take the body from 0 into a part file of its own. If the
+  /// digest does not match, fail with this error. The old part stays until then.
   case trial(Representation, SuspectPage, TransferError)
+  /// The answer states no length: take the body from 0 into a part file of its own. If it is much shorter than the file, and no
+  /// digest of the job proves it, remember it as a suspect and fail with this error. The old part stays until then.
+  case unsizedTrial(Representation, SuspectPage, TransferError)
   /// Ask for one byte, to learn the source's length and validator.
   case probe
   /// The source is unchanged: ask for the missing bytes.

@@ -161,7 +161,7 @@ private func decideUnsized(
     "the server sent a much shorter response (\(new.mediaType ?? "no media type")) instead of the file; \(state.checkpoint == nil ? "the file" : "the partial file") is kept",
     status: head.status,
     retryAfter: page.isConfirmable(for: known.mediaType) ? .seconds(SuspectPage.patience) : nil)
-  return TableDecision(12, .trial(new, page, error))
+  return TableDecision(12, .unsizedTrial(new, page, error))
 }
 
 extension ResponseHead {

@@ -136,14 +136,11 @@ struct TransferState: Sendable, Hashable {
     case .compare(let new, _, _):
       stated = [stated, new.digest].compactMap(\.self).min { $0.provesMore(than: $1) }
       isValidated = true
-    case .suspect(let page, _), .trial(_, let page, _):
-      checkpoint?.suspect = page
-      present?.suspect = page
-      // Only the job's digest can judge an answer whose head is already suspect.
-      if case .trial(let new, _, _) = ruling.verdict, policy.digest == nil {
-        stated = new.digest
-        isValidated = new.validator != nil || new.hasWeakValidator
-      }
+    // Only the job's digest can judge an answer whose head is already suspect.
+    case .suspect(let page, _), .trial(_, let page, _): remember(page)
+    case .unsizedTrial(let new, _, _):
+      stated = new.digest
+      isValidated = new.validator != nil || new.hasWeakValidator
     // A finished file is still what the next answer would replace.
     case .startOver: (checkpoint, earlierLength) = (nil, nil)
     case .onceWhole where Self.passing.contains(head.status): attempts.noteOutage()
@@ -155,6 +152,12 @@ struct TransferState: Sendable, Hashable {
     default: break
     }
     return ruling
+  }
+
+  /// Remembers a response that may be an error page.
+  mutating func remember(_ page: SuspectPage) {
+    checkpoint?.suspect = page
+    present?.suspect = page
   }
 
   /// The statuses of temporary errors. Haul repeats a range request that gets one before it gives the range up.

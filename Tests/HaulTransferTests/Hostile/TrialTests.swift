@@ -13,17 +13,11 @@ struct TrialTests {
     _ bench: PartTransferBench, resumes: Bool = true, _ answer: @escaping OriginServer.Handler,
     _ change: (inout TransferRequest) throws -> Void = { _ in }
   ) async throws -> (outcome: TransferOutcome, transfer: PartTransfer) {
-    let origin = try OriginServer(handler: answer)
-    return try await withEngine { engine in
-      let transfer = try bench.transfer(origin.url("/file.zip"), engine: engine) { order in
-        if resumes {
-          order.resuming = try bench.earlier(of: Pages.file, durable: Pages.durable)
-        }
-        order.digest = ExpectedDigest(.sha256, bytes: Pages.file.digest(.sha256))
-        try change(&order)
-      }
-      return (await transfer.run(), transfer)
+    let run = try await bench.carryOut(resumes: resumes, answer) { order in
+      order.digest = ExpectedDigest(.sha256, bytes: Pages.file.digest(.sha256))
+      try change(&order)
     }
+    return (run.outcome, run.transfer)
   }
 
   /// The file under another type, without validator, or without length.
@@ -108,28 +102,6 @@ struct TrialTests {
       #expect(outcome.error?.errorClass == .suspectPage)
       #expect(transfer.report.source?.suspect != nil)
     }
-  }
-
-  /// How short it is shows at its end alone.
-  @Test func `12: nor by an error in chunks with a tag of its own`() async throws {
-    let bench = try PartTransferBench()
-    let (outcome, asked) = try await bench.run(
-      resumes: false,
-      { _, reply in
-        try reply.head(
-          "HTTP/1.1 200 OK\nContent-Type: application/zip\nETag: \"new\"\nTransfer-Encoding: chunked"
-        )
-        try reply.chunk(Array("quota exceeded".utf8))
-        try reply.chunk([])
-      }
-    ) { order in
-      order.present = SourceRecord(fields: [
-        "etag": "\"old\"", "type": "application/zip", "length": "200000",
-      ])
-    }
-    #expect(outcome.error?.errorClass == .suspectPage)
-    #expect(outcome.error?.message.contains("; the file is kept") == true, "\(outcome)")
-    #expect(!asked.isEmpty)
   }
 
   @Test func `what the job's digest refutes is no measure for what comes next`() async throws {

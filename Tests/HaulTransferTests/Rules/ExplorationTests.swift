@@ -112,6 +112,8 @@ import Testing
     switch action {
     // The digest judges what is on trial, and either way it is over.
     case .fail, .suspect, .trial: return [nil]
+    // Its end may be the transfer's, or not.
+    case .unsizedTrial: return [nil] + bodies(.whole(length: nil), state, from: 0, isOnTrial: true)
     case .verify: return afterVerify(state)
     case .redirect: return [Node(state: state, asked: asked)]
     case .accept(_, _, let end):
@@ -133,13 +135,16 @@ import Testing
 
   /// Every end of a body that was accepted, with some, all or none of it received.
   private static func bodies(
-    _ kind: Body.Kind, _ state: TransferState, from start: Int64, goesOn: Bool = true
+    _ kind: Body.Kind, _ state: TransferState, from start: Int64, goesOn: Bool = true,
+    isOnTrial: Bool = false
   ) -> [Node?] {
     var nodes: [Node?] = []
     for framing in Framing.allCases {
       for end in [start, 75_000, length] where end >= start {
         var state = state
-        state.checkpoint = checkpoint(durable: end, changes: state.attempts.changes)
+        if !isOnTrial {
+          state.checkpoint = checkpoint(durable: end, changes: state.attempts.changes)
+        }
         let ruling = state.ended(
           Body(kind: kind, framing: framing, end: end, progress: end > start))
         switch ruling.verdict {
