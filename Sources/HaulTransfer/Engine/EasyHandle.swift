@@ -60,7 +60,7 @@ import HaulSystem
     try unsafe check(
       haul_easy_set_long(raw, CURLOPT_FRESH_CONNECT, isFresh ? 1 : 0), CURLOPT_FRESH_CONNECT)
     try unsafe check(
-      haul_easy_set_long(raw, CURLOPT_IGNORE_CONTENT_LENGTH, request.measuresItself ? 1 : 0),
+      haul_easy_set_long(raw, CURLOPT_IGNORE_CONTENT_LENGTH, request.engineReadsLength ? 1 : 0),
       CURLOPT_IGNORE_CONTENT_LENGTH)
     try unsafe check(
       haul_easy_set_long(raw, CURLOPT_CONNECTTIMEOUT_MS, limits.connectTimeout.milliseconds),

@@ -170,10 +170,10 @@ import HaulSystem
       if exchange.deservesFreshConnection(after: finished) {
         leave(exchange)
         start(exchange.order, isFresh: true)
-      } else if exchange.lacksLength(finished) {
+      } else if exchange.hasUnreadableLength(after: finished) {
         leave(exchange)
         var order = exchange.order
-        order.request.measuresItself = true
+        order.request.engineReadsLength = true
         start(order, isFresh: true)
       } else {
         finish(exchange, finished)

@@ -41,7 +41,7 @@ package struct ExchangeRequest: Sendable {
   package var isFresh = false
   /// Whether only the engine reads the response's length, because libcurl refuses a folded Content-Length. (libcurl:
   /// CURLOPT_IGNORE_CONTENT_LENGTH)
-  var measuresItself = false
+  var engineReadsLength = false
   /// The key of the share of the engine's buffers that the body uses. All exchanges that write to one disk have the same key.
   package var share: ObjectIdentifier?
 
@@ -60,7 +60,7 @@ package struct ExchangeRequest: Sendable {
   var headParser: HeadParser {
     HeadParser(
       isSecure: url.lowercased().hasPrefix("https:"), isForHead: method == .head,
-      isMeasured: measuresItself)
+      engineReadsLength: engineReadsLength)
   }
 
   /// Whether the URL's scheme is one of FTP or SFTP.

@@ -48,11 +48,11 @@ extension RunningExchange {
     }
   }
 
-  /// Whether libcurl met a Content-Length that it cannot read, such as one whose value stands on the next line. Only a request
-  /// without a body may be sent again.
-  func lacksLength(_ finished: CurlEnd) -> Bool {
+  /// Whether libcurl met a Content-Length that it cannot read, such as one whose value stands on the next line, and the request
+  /// may be sent again, with the engine as the reader of lengths. Only a request without a body may.
+  func hasUnreadableLength(after finished: CurlEnd) -> Bool {
     parsed == nil && ending == nil && finished.refusesLength && order.request.body == nil
-      && !order.request.measuresItself
+      && !order.request.engineReadsLength
   }
 
   /// Whether the system gave no descriptor for a socket, or has fewer left than an exchange may need before its answer.

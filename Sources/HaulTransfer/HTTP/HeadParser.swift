@@ -43,7 +43,7 @@ struct HeadParser {
 
   private let isSecure: Bool
   private let isForHead: Bool
-  private let isMeasured: Bool
+  private let engineReadsLength: Bool
   private var state = State.statusLine
   private var fields: [ResponseHead.Field] = []
   private var byteCount = 0
@@ -58,11 +58,11 @@ struct HeadParser {
   ///   - isSecure: Whether the connection uses TLS. Without TLS, a status line that claims HTTP/2 is wrong.
   ///   - isForHead: Whether the method was HEAD. The response then has no body, whatever its head says. (RFC 9110
   ///     §9.3.2)
-  ///   - isMeasured: Whether libcurl ignores Content-Length. (libcurl: CURLOPT_IGNORE_CONTENT_LENGTH)
-  init(isSecure: Bool, isForHead: Bool = false, isMeasured: Bool = false) {
+  ///   - engineReadsLength: Whether libcurl ignores Content-Length. (libcurl: CURLOPT_IGNORE_CONTENT_LENGTH)
+  init(isSecure: Bool, isForHead: Bool = false, engineReadsLength: Bool = false) {
     self.isSecure = isSecure
     self.isForHead = isForHead
-    self.isMeasured = isMeasured
+    self.engineReadsLength = engineReadsLength
   }
 
   /// Takes the next line, with or without its line end.
@@ -146,7 +146,7 @@ struct HeadParser {
     }
     return Parsed(
       head: head, framing: framing,
-      isRaw: !isHTTP2 && !byLine.agrees(with: framing, isMeasured: isMeasured))
+      isRaw: !isHTTP2 && !byLine.agrees(with: framing, engineReadsLength: engineReadsLength))
   }
 
   /// Finds the framing. Leaves at most one Content-Length in the head, and none that Transfer-Encoding overrides.
@@ -233,11 +233,11 @@ private struct FramingByLine {
 
   /// Returns whether libcurl ends the body where `framing` says. After any Transfer-Encoding, libcurl ignores the
   /// length.
-  func agrees(with framing: BodyFraming, isMeasured: Bool) -> Bool {
+  func agrees(with framing: BodyFraming, engineReadsLength: Bool) -> Bool {
     switch framing {
     case .noBody, .stream, .untilClose: true
     case .chunked: isChunked
-    case .length(let expected): !isMeasured && !hasCoding && length == expected
+    case .length(let expected): !engineReadsLength && !hasCoding && length == expected
     }
   }
 }

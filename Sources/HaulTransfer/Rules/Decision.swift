@@ -82,8 +82,8 @@ enum Action: Sendable, Equatable {
 
 /// Decides what the head of an answer means, given the durable bytes and the request: the decision table.
 ///
-/// The rows for 206 are in `decidePart`, those for 200 in `decideWhole`, those for 416 in `decideUnsatisfied`. Rows 20 to 24
-/// are about a body's end; see `decideEnd`.
+/// `decideWhole` judges a 200, and a 206 that carries the whole without a request for a range. `decidePart` judges every other
+/// 206, and `decideUnsatisfied` a 416. Rows 20 to 24 are about a body's end; see `decideEnd`.
 func decide(
   _ state: TransferState, asked: RequestKind, head: ResponseHead, now: HTTPDate
 ) -> TableDecision<Action> {
