@@ -197,8 +197,8 @@ LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
   PERFORM FROM haul.lane l WHERE l.host = ANY (p_hosts) AND l.head IS NOT NULL
   ORDER BY l.host, l.queue, l.instance FOR UPDATE;
-  -- A lane that waits for a time must not keep it where the host is full: a free place wakes only parked lanes. The next
-  -- claim parks it.
+  -- A lane must not keep its time while the host is full, because a free place wakes only parked lanes. The next claim
+  -- parks it.
   UPDATE haul.lane l SET next_at = clock_timestamp() FROM haul.host h
   WHERE l.host = ANY (p_hosts) AND h.id = l.host AND l.head IS NOT NULL AND (l.next_at > clock_timestamp()
     OR l.next_at IS NULL AND h.in_flight < haul.places(h.cap, h.failures));
