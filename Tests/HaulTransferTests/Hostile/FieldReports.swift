@@ -267,7 +267,7 @@ struct FieldReport: Sendable, CustomTestStringConvertible {
       "httpie/cli#147", "A proxy ends each answer before the announced length.", from: .nothing,
       { request, reply in try file.answer(request, reply, cut: .close(after: 60_000)) }),
     FieldReport(
-      "cernopendata/cernopendata-client#140", "Each connection brings a few per cent.",
+      "cernopendata/cernopendata-client#140", "Each connection transfers only a few per cent.",
       from: .nothing,
       { request, reply in try file.answer(request, reply, cut: .reset(after: 30_000)) }),
     FieldReport(
