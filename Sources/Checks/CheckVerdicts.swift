@@ -196,6 +196,7 @@ package enum CheckVerdicts {
       let waiting = row.queued + row.interrupted + row.scheduled
       let detail =
         "\(row.queue): \(waiting) waiting, \(counted(row.workers, "live worker"))"
+        + (row.held > 0 ? ", \(counted(Int(row.held), "paused job"))" : "")
         + (row.paused ? ", paused" : "")
       let trouble = troubles[row.queue] ?? QueueTrouble()
       if row.workers == 0, waiting > 0 {

@@ -13,7 +13,9 @@ enum Haul {
   static let synonyms = [
     "unpause": "resume", "continue": "resume", "unhold": "resume", "hold": "pause",
     "status": "check", "info": "check", "health": "check", "doctor": "check",
-    "ls": "jobs", "list": "jobs", "log": "why", "logs": "why", "explain": "why",
+    "ls": "jobs", "list": "jobs", "logs": "why", "explain": "why", "log": "history",
+    "stop": "drain", "quit": "drain", "undo": "cancel", "ps": "workers", "whoami": "check",
+    "pool": "check",
     "add": "submit", "enqueue": "submit", "push": "submit",
     "download": "get", "fetch": "get", "copy": "get",
     "rm": "cancel", "remove": "cancel", "delete": "cancel", "kill": "cancel", "abort": "cancel",
