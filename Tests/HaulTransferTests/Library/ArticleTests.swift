@@ -327,7 +327,7 @@ struct ArticleTests {
     let output = try await ChildProcess.run(
       repositoryRoot.appending(path: "scripts/docs").path, [directory.path("docs")])
     #expect(output.exit == .code(0), "\(output.standardError.joined(separator: "\n"))")
-    let page = directory.path("docs/data/documentation/haultransfer/pauseandresume.json")
+    let page = directory.path("docs/library/data/documentation/haultransfer/pauseandresume.json")
     #expect(FileManager.default.fileExists(atPath: page))
   }
 }
