@@ -68,7 +68,7 @@ struct ClusterDirectory: Sendable {
     guard owner == user.id else { throw .notOurs(data, owner: ServerUser.name(of: owner)) }
     let version = SmallFile.read("\(data)/PG_VERSION") ?? ""
     guard let major = Int(version.filter { !$0.isWhitespace }) else {
-      throw .inputOutput(data, reason: "it holds no PostgreSQL data; move it away")
+      throw .inputOutput(data, reason: "it contains no PostgreSQL data; move it away")
     }
     return major
   }
@@ -126,7 +126,7 @@ struct ClusterDirectory: Sendable {
     }
     guard target.st_mode & S_IFMT == S_IFDIR else { throw .failed(path, ENOTDIR) }
     guard target.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
-      throw .notPermitted(path, reason: "others may write in it")
+      throw .notPermitted(path, reason: "other users may write to it")
     }
     // Root has created it for the server just now, or before a crash at this point.
     if found.st_uid != owner, found.st_uid == geteuid(), found.st_mode & S_IFMT == S_IFDIR {
@@ -148,11 +148,11 @@ struct ClusterDirectory: Sendable {
       }
       if found.st_mode & S_IFMT == S_IFDIR {
         if found.st_mode & (S_IWGRP | S_IWOTH) != 0, found.st_mode & S_ISVTX == 0 {
-          throw .notPermitted(step, reason: "others may write in it")
+          throw .notPermitted(step, reason: "other users may write to it")
         }
         if found.st_mode & S_IXOTH == 0 {
           throw .notPermitted(
-            step, reason: "\(user.name), who runs root's database, cannot enter it")
+            step, reason: "the user \(user.name), who runs root's database, cannot enter it")
         }
       }
       if step == "/" { return }

@@ -32,23 +32,23 @@ package enum EmbeddedPostgresError: Error, Sendable, Equatable, CustomStringConv
 
   package var description: String {
     switch self {
-    case .noHome: "HOME is not set: say in HAUL_STATE_DIR where the embedded database belongs"
+    case .noHome: "HOME is not set: name a directory for the embedded database in HAUL_STATE_DIR"
     case .programsMissing:
-      "no PostgreSQL 15 or newer is installed: let root run 'apt-get install postgresql', or name "
+      "PostgreSQL 15 or newer is not installed: as root, run 'apt-get install postgresql', or name "
         + "another database with --database"
     case .otherMajor(let data, let installed, let directory):
-      "the data in \(directory) was made by PostgreSQL \(data), "
-        + (installed.map { "and \($0) is installed" } ?? "which is not installed")
-        + ": let root run 'apt-get install postgresql-\(data)', or move \(directory) away (it "
-        + "holds this machine's queues and their history, no downloaded files)"
+      "the data in \(directory) needs PostgreSQL \(data), "
+        + (installed.map { "but \($0) is installed" } ?? "which is not installed")
+        + ": as root, run 'apt-get install postgresql-\(data)', or move \(directory) away (it "
+        + "contains this machine's queues and their history, but no downloaded files)"
     case .noServerUser(let name):
-      "root's database runs as the user '\(name)', who does not exist: run 'apt-get install "
+      "root's database runs as the user '\(name)', who does not exist: as root, run 'apt-get install "
         + "postgresql'"
     case .notOurs(let path, let owner):
       "\(path) belongs to \(owner): run haul as that user, or name another directory in "
         + "HAUL_STATE_DIR"
     case .notPermitted(let path, let reason):
-      "cannot use \(path): \(reason); correct its rights, or name another directory in "
+      "cannot use \(path): \(reason); correct its permissions, or name another directory in "
         + "HAUL_STATE_DIR"
     case .runsElsewhere(let path):
       "another container or machine runs the database in \(path): stop haul there, or name another directory in "
@@ -57,15 +57,15 @@ package enum EmbeddedPostgresError: Error, Sendable, Equatable, CustomStringConv
       "\(path) is on \(kind), where two machines could run the same database: name a directory on a local disk in "
         + "HAUL_STATE_DIR"
     case .diskFull(let path):
-      "no space is left for the database in \(path): free some, or name another directory in "
+      "the disk has no space for the database in \(path): free some, or name another directory in "
         + "HAUL_STATE_DIR"
     case .openFiles(let path):
-      "cannot open \(path): as many files are open as may be (ulimit -n)"
+      "cannot open \(path): too many files are open (ulimit -n)"
     case .inputOutput(let path, let reason): "cannot use \(path): \(reason)"
-    case .notCreated(let words): "the embedded database cannot be made: \(words)"
+    case .notCreated(let words): "cannot make the embedded database: \(words)"
     case .notStarted(let words, let log):
-      "the embedded database does not start: \(words) (the whole log is \(log))"
-    case .cancelled: "stopped before the embedded database was there"
+      "the embedded database does not start: \(words) (full log: \(log))"
+    case .cancelled: "stopped before the embedded database was ready"
     }
   }
 }

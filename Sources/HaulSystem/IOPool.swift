@@ -11,7 +11,7 @@ package final class IOPool: Sendable {
   ///
   /// - Throws: if the system cannot create a thread.
   package init(threads: Int) throws(SystemError) {
-    precondition(threads > 0, "a pool without threads runs nothing")
+    precondition(threads > 0, "a pool needs at least 1 thread")
     let queue = queue
     for _ in 0..<threads {
       guard DetachedThread.start({ queue.work() }) else {

@@ -210,15 +210,16 @@ extension TransferError.Remedy: CustomStringConvertible {
   public var description: String {
     switch self {
     case .allow(let blocks):
-      "addressPolicy may allow \(blocks.map(\.description).joined(separator: " and "))"
-    case .ifExists: "ifExists may be skip, replace or rename"
-    case .digest: "a digest among the options overrules it"
-    case .loginOption: "DownloadOptions.login takes them"
-    case .acceptUnverifiedLength: "acceptUnverifiedLength takes the first that comes"
-    case .proxyPassword: "a netrc file has them under 'machine HOST:PORT'"
-    case .login(let machine): "a netrc file has them under 'machine \(machine)'"
-    case .allowScheme(let scheme): "allowedSchemes may hold '\(scheme)'"
-    case .knownHost: "the file of knownHosts may have it"
+      "if you trust it, set addressPolicy to allow \(blocks.map(\.description).joined(separator: " and "))"
+    case .ifExists: "set ifExists to skip, replace or rename"
+    case .digest: "set the digest in the options to override it"
+    case .loginOption: "use DownloadOptions.login instead"
+    case .acceptUnverifiedLength: "set acceptUnverifiedLength to accept the first response"
+    case .proxyPassword: "put them into a netrc file as 'machine HOST:PORT'"
+    case .login(let machine):
+      "name a credential, or put them into a netrc file as 'machine \(machine)'"
+    case .allowScheme(let scheme): "add '\(scheme)' to allowedSchemes"
+    case .knownHost: "check the key, then add it to the file of knownHosts"
     }
   }
 }

@@ -77,7 +77,7 @@ package final class Connection: Sendable {
     let isStarted = DetachedThread.start {
       LinkThread.run(configuration, link: link, connected: connected)
     }
-    guard isStarted else { throw PostgresError.connecting(nil, "no thread can be started") }
+    guard isStarted else { throw PostgresError.connecting(nil, "cannot start a thread") }
     let pid = try await connected.value {
       connected.settle(.failure(CancellationError()))
       link.requestClose()
@@ -110,7 +110,8 @@ package final class Connection: Sendable {
   ) async throws -> Rows {
     let texts = parameters.map { $0?.postgresText }
     if texts.contains(where: { $0?.utf8.contains(0) ?? false }) {
-      throw PostgresError.misuse("a parameter holds a NUL character, which PostgreSQL cannot store")
+      throw PostgresError.misuse(
+        "a parameter contains a NUL character, which PostgreSQL cannot store")
     }
     return try await perform(.query(sql, texts), timeout: timeout)
   }

@@ -38,7 +38,7 @@ struct JobSearch: Sendable, Equatable {
   /// Parses the id of a job.
   static func id(_ text: String?) throws(Wrong) -> Int64 {
     guard let id = text.flatMap({ Int64($0) }), id > 0 else {
-      throw Wrong("A job id is a number from 1 up.")
+      throw Wrong("A job id is a whole number of at least 1.")
     }
     return id
   }

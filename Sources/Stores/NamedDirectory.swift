@@ -15,7 +15,7 @@ package struct NamedDirectory: Sendable {
   private let advice: String
 
   /// Creates a value without looking at the disk.
-  package init(_ path: String, advice: String = "name a directory of this user's own") {
+  package init(_ path: String, advice: String = "name a directory that this user owns") {
     self.path = Self.absolute(path)
     self.advice = advice
   }
@@ -53,7 +53,7 @@ package struct NamedDirectory: Sendable {
   package func fault(_ number: Int32, at path: String) -> StoreError {
     switch number {
     case ENOTDIR: .noDirectory(path)
-    case EACCES, EPERM: .notPermitted("this user may not write \(path)", advice: advice)
+    case EACCES, EPERM: .notPermitted("this user may not write to \(path)", advice: advice)
     default: .unwritable(path, reason: SystemError.reason(number))
     }
   }
@@ -93,17 +93,17 @@ package struct NamedDirectory: Sendable {
     guard number == 0 || number == ENOENT else { return fault(number, at: path) }
     if Self.may(X_OK | (purpose == .reading ? R_OK : W_OK), ground) { return nil }
     guard errno == EACCES || errno == EPERM else { return fault(errno, at: path) }
-    let fault = "this user may not \(purpose == .reading ? "read" : "write in") \(ground)"
+    let fault = "this user may not \(purpose == .reading ? "read" : "write to") \(ground)"
     return number == 0
       ? .notPermitted(fault, advice: advice)
-      : .notPermitted("\(path) is not there, and \(fault)", advice: "\(advice)\(orRoot)")
+      : .notPermitted("\(path) does not exist, and \(fault)", advice: "\(advice)\(orRoot)")
   }
 
   /// A hint how root can create the directory for the user; empty for root.
   private var orRoot: String {
     geteuid() == 0
       ? ""
-      : ", or make it as root with 'install -d -o \(SystemUser.ownWord) \(shellWord(path))'"
+      : ", or as root run 'install -d -o \(SystemUser.ownWord) \(shellWord(path))'"
   }
 
   /// Whether this user has the right; if not, errno says why. (faccessat(2))

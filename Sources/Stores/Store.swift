@@ -71,7 +71,7 @@ package struct Store: Sendable {
   package func copied(of original: String) -> String {
     let word = shellWord(directory)
     return
-      "\(directory) is a copy of the directory that \(original) uses, with the same marker, and each lacks the other's files. To make it a store of its own, stop this worker, run 'rm -r \(word)/.haul' and 'haul store init \(name) \(word)', and start it again"
+      "\(directory) is a copy of the directory that \(original) uses: both have the same marker, but not the same files. To make it a store of its own, stop this worker, run 'rm -r \(word)/.haul' and 'haul store init \(name) \(word)', and start it again"
   }
 
   /// Opens the directory of a store that a user has named.
@@ -158,11 +158,11 @@ package struct Store: Sendable {
   package static func requireRight(
     to root: FileDescriptor, _ directory: String, pools: [String] = []
   ) throws(StoreError) {
-    if !root.mayBeWritten { throw notPermitted("write in", directory, of: directory) }
+    if !root.mayBeWritten { throw notPermitted("write to", directory, of: directory) }
     let parts = pools.map(partsPath)
     let shards = parts.flatMap { path in root.names(in: path).map { "\(path)/\($0)" } }
     for name in [".haul", ".haul/parts"] + parts + shards where !root.mayWrite(beneath: name) {
-      throw notPermitted("write in", "\(directory)/\(name)", of: directory)
+      throw notPermitted("write to", "\(directory)/\(name)", of: directory)
     }
   }
 
@@ -174,10 +174,10 @@ package struct Store: Sendable {
       switch owner(of: path) {
       // For example, root may have created it in a store of the pool's user.
       case let owner? where owner != self.owner(of: store):
-        "it belongs to \(SystemUser.word(owner)); give it to the user that owns the store, as root with 'chown -R --reference=\(shellWord(store)) \(name)'"
-      case geteuid(): "it owns it, and 'chmod u+rwx \(name)' lets it"
+        "it belongs to \(SystemUser.word(owner)); as root, run 'chown -R --reference=\(shellWord(store)) \(name)'"
+      case geteuid(): "run 'chmod u+rwx \(name)'"
       case 0:
-        "it belongs to root; give it to the user that workers run as, as root with 'chown -R \(SystemUser.ownWord) \(name)'"
+        "it belongs to root; as root, run 'chown -R \(SystemUser.ownWord) \(name)'"
       default: "run haul as the user that owns it"
       }
     return .notPermitted("this user may not \(act) \(path)", advice: advice)

@@ -17,13 +17,13 @@ package enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
   package var description: String {
     switch self {
     case .absent(let directory, let store):
-      "\(directory) is not there: mount it, or make it and run 'haul store init \(store.map(shellWord) ?? "NAME") \(shellWord(directory))'"
+      "\(directory) does not exist: mount it, or make it and run 'haul store init \(store.map(shellWord) ?? "NAME") \(shellWord(directory))'"
     case .noDirectory(let path): "\(path) is not a directory"
     case .noMarker(let store, let directory):
       "\(directory) has no marker of a store: is the share mounted? If it is new, run 'haul store init \(shellWord(store)) \(shellWord(directory))'"
     case .unreadableMarker(let directory):
-      "the marker \(directory)/.haul/store.json cannot be read"
-    case .unwritable(let directory, let reason): "\(directory) cannot be written: \(reason)"
+      "cannot read the marker \(directory)/.haul/store.json"
+    case .unwritable(let directory, let reason): "cannot write to \(directory): \(reason)"
     case .notPermitted(let fault, let advice): "\(fault): \(advice)"
     }
   }

@@ -13,7 +13,7 @@ package enum StoreTrouble: Sendable, Equatable, CustomStringConvertible {
     case .unwritable(let reason): reason
     case .hangs: "its disk does not answer"
     case .openFiles:
-      "the worker has as many files open as it may: raise the limit (LimitNOFILE=, 'ulimit -n') or lower --concurrency"
+      "the worker has reached its limit of open files: raise it (LimitNOFILE=, 'ulimit -n') or lower --concurrency"
     }
   }
 }

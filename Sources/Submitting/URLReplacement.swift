@@ -21,14 +21,14 @@ package struct URLReplacement {
 
     /// The reason why the line cannot be used, or nil if it can.
     var problem: String? {
-      if let rival { return "line \(rival) gives the same job another URL." }
+      if let rival { return "line \(rival) gives the same job a different URL." }
       if isAmbiguous {
         return
-          "several jobs have this URL with other queries. Write the old URL and a space before it."
+          "several jobs have this URL with different queries. Write the old URL and a space before the new one."
       }
       return isWanted
         ? nil
-        : "no unfinished job of the batch has the old URL, or this URL with another query."
+        : "no unfinished job of the batch has the old URL, or this URL with a different query."
     }
   }
 

@@ -340,7 +340,7 @@ struct ListShapesTests {
     #expect(entry.options.headers == ["Referer: https://h/", "User-Agent: Mozilla/5.0 (X)"])
     #expect(
       items(text, as: nil).last
-        == .notice("ignored options of aria2: dir with a path from the root, all-proxy")
+        == .notice("ignored options of aria2: dir with an absolute path, all-proxy")
     )
   }
 }

@@ -114,13 +114,13 @@ struct ListTests {
   }
 
   @Test(arguments: [
-    ("http://h/\n  header=Authorization: Bearer x\n", "the header Authorization holds a secret"),
-    ("http://h/\n  header=Cookie: x\n", "the header Cookie holds a secret"),
-    ("http://h/\n  header=Range: bytes=0-\n", "the header Range is for haul itself"),
-    ("http://h/\n  header=Referer\n", "a header is written 'Name: value'"),
+    ("http://h/\n  header=Authorization: Bearer x\n", "the header Authorization contains a secret"),
+    ("http://h/\n  header=Cookie: x\n", "the header Cookie contains a secret"),
+    ("http://h/\n  header=Range: bytes=0-\n", "the header Range cannot be set: Haul sends its own"),
+    ("http://h/\n  header=Referer\n", "a header must have the form 'Name: value'"),
     ("http://h/\n  http-passwd=x\n", "http-passwd contains a secret"),
     ("http://h/\n  all-proxy=http://u:p@h\n", "all-proxy contains a secret"),
-    ("http://h/\n  referer=\u{1}\n", "the header Referer has a control character"),
+    ("http://h/\n  referer=\u{1}\n", "the header Referer contains a control character"),
   ])
   func `what holds a secret or cannot be sent is refused by its line`(
     text: String, reason: String
@@ -135,7 +135,7 @@ struct ListTests {
   @Test func `an option without a URL, and an indented line that is none, are wrong`() {
     #expect(
       items("  out=x\nhttp://h/\n  nothing\n", as: .aria2) == [
-        .problem(line: 1, "the option out belongs to no URL"), entry(2, "http://h/"),
+        .problem(line: 1, "the option out does not belong to a URL"), entry(2, "http://h/"),
         .problem(line: 3, "an indented line is an option, such as out=NAME"),
       ])
     #expect(

@@ -49,7 +49,7 @@ struct RefusalTests {
     let error = await refusal(place.location)
     #expect(
       error
-        == .inputOutput(directory.data, reason: "it holds no PostgreSQL data; move it away"))
+        == .inputOutput(directory.data, reason: "it contains no PostgreSQL data; move it away"))
   }
 
   @Test(.enabled(if: getuid() == 0, "only root can give a directory away"))
@@ -92,7 +92,7 @@ struct RefusalTests {
     chmod(place.location.directory, 0o777)
     let error = await refusal(place.location)
     #expect(
-      error == .notPermitted(place.location.directory, reason: "others may write in it"))
+      error == .notPermitted(place.location.directory, reason: "other users may write to it"))
   }
 
   /// Another machine's server may not see the locks of this one's.

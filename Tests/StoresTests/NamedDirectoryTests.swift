@@ -41,17 +41,17 @@ struct NamedDirectoryTests {
       ("file", Way.allCases, "DIR/file is not a directory"),
       ("file/a/b", Way.allCases, "DIR/file is not a directory"),
       (
-        "loop", Way.allCases, "DIR/loop cannot be written: Too many levels of symbolic links"
+        "loop", Way.allCases, "cannot write to DIR/loop: Too many levels of symbolic links"
       ),
-      (long, Way.allCases, "DIR/\(long) cannot be written: File name too long"),
-      ("\(long)/a", Way.allCases, "DIR/\(long)/a cannot be written: File name too long"),
+      (long, Way.allCases, "cannot write to DIR/\(long): File name too long"),
+      ("\(long)/a", Way.allCases, "cannot write to DIR/\(long)/a: File name too long"),
       (
         "new/a", [.opening],
-        "DIR/new/a is not there: mount it, or make it and run 'haul store init NAME DIR/new/a'"
+        "DIR/new/a does not exist: mount it, or make it and run 'haul store init NAME DIR/new/a'"
       ), ("new/a", [.looking, .making], nil),
       (
         "dangling", [.opening],
-        "DIR/dangling is not there: mount it, or make it and run 'haul store init NAME DIR/dangling'"
+        "DIR/dangling does not exist: mount it, or make it and run 'haul store init NAME DIR/dangling'"
       ), ("dangling", [.looking], nil),
       ("dangling", [.making], "DIR/dangling is not a directory"),
       (".", Way.allCases, nil),

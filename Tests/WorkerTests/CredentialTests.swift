@@ -77,7 +77,7 @@ struct CredentialTests {
       "type: bearer\norigins: https://h\ntoken: hunter2\ntoken: hunter3",
       "its line 4 must have the form 'key: value'"
     ),
-    ("type: bearer\norigins: https://h\ntoken-file: open", "others may read it"),
+    ("type: bearer\norigins: https://h\ntoken-file: open", "other users may read it"),
     ("type: bearer\norigins: https://h\ntoken-file: none", "cannot read"),
     ("type: header\norigins: https://h\nheader: hunter2", "its 'header' must have the form"),
     ("type: bearer\norigins: https://h\ntoken: hun\u{1}ter2", "control character"),

@@ -18,13 +18,13 @@ extension WebURL {
     guard isFile else { return nil }
     let why: String? =
       if path.isEmpty || path == "/" {
-        "the URL names a host and no file"
+        "the URL has a host but no file"
       } else if path.hasSuffix("/") || path.lowercased().hasSuffix("%2f") {
-        "the URL names a directory, for it ends in '/', and only files are fetched"
+        "the URL ends in '/', so it names a directory and not a file"
       } else if path.lowercased().contains(";type=") {
-        "the URL says ';type=', and files are fetched as they are"
+        "the URL contains ';type=', which is not supported: remove it"
       } else if query != nil {
-        "a '?' is part of a file's name here, and is written %3F"
+        "the '?' in the URL is part of the file name: write it as %3F"
       } else {
         nil
       }

@@ -96,7 +96,7 @@ package struct WebURL: Sendable, Hashable {
       let port = parser.get(CURLUPART_PORT, UInt32(CURLU_DEFAULT_PORT)).flatMap({ Int($0) })
     else { throw .noHost }
     guard port > 0 else {
-      throw TransferError(.blockedURL, "the URL's port is 0, where no server can be")
+      throw TransferError(.blockedURL, "the URL's port is 0, which is not a valid port")
     }
     self.text = hasEmptyQuery && !text.hasSuffix("?") ? text + "?" : text
     self.host = host.lowercased()
@@ -151,7 +151,7 @@ package struct WebURL: Sendable, Hashable {
     guard result == CURLUE_OK, !text.utf8.contains(0) else {
       // The text may hold credentials and cannot be redacted, so the message leaves it out.
       let why = result == CURLUE_OK ? "NUL byte" : unsafe String(cString: curl_url_strerror(result))
-      throw TransferError(.blockedURL, "the URL cannot be parsed: \(why)")
+      throw TransferError(.blockedURL, "cannot parse the URL: \(why)")
     }
   }
 
@@ -190,9 +190,9 @@ package struct WebURL: Sendable, Hashable {
 extension TransferError {
   fileprivate static var noHost: TransferError { TransferError(.blockedURL, "the URL has no host") }
   fileprivate static var noSlash: TransferError {
-    TransferError(.blockedURL, "the URL lacks a slash: one begins with scheme://host/")
+    TransferError(.blockedURL, "the URL has too few slashes: it must begin with scheme://host/")
   }
   fileprivate static var badHost: TransferError {
-    TransferError(.blockedURL, "the URL's host is no name that a host can have")
+    TransferError(.blockedURL, "the URL's host is not a valid host name")
   }
 }

@@ -3,7 +3,7 @@ extension DigestAlgorithm {
   package static func sha256(of text: String) -> String {
     // The input cannot cause this: a libcrypto without SHA-256 could make no TLS connection either.
     guard let context = try? DigestContext(.sha256) else {
-      fatalError("libcrypto does not compute SHA-256, which every configuration of it has")
+      fatalError("libcrypto does not support SHA-256, which every build of it must support")
     }
     var text = text
     text.withUTF8 { unsafe context.update(UnsafeRawBufferPointer($0)) }

@@ -95,7 +95,8 @@ public enum DigestAlgorithm: String, Sendable, CaseIterable, Codable {
     check = algorithm.table.map(CRC.init)
     if check == nil, unsafe EVP_DigestInit_ex(context, algorithm.method, nil) != 1 {
       unsafe EVP_MD_CTX_free(context)
-      throw TransferError(.digest, "libcrypto does not compute \(algorithm.rawValue) here")
+      throw TransferError(
+        .digest, "libcrypto on this machine does not support \(algorithm.rawValue)")
     }
     unsafe self.context = unsafe context
     self.algorithm = algorithm

@@ -32,7 +32,7 @@ public struct ExpectedDigest: Sendable, Hashable {
       let shown = text.count <= 200 ? text : "\(text.prefix(200))…"
       throw TransferError(
         .digest,
-        "'\(SafeText.visible(shown))' is no digest: write it as sha-256=HEX, or as 32, 40, 64 or 128 hexadecimal digits"
+        "'\(SafeText.visible(shown))' is not a digest: write it as sha-256=HEX, or as 32, 40, 64 or 128 hexadecimal digits"
       )
     }
     self = digest

@@ -266,7 +266,9 @@ package struct Destination: Sendable {
     let parent = try makeParent(of: path)
     let error = renameat2(
       parent.directory, path.name, parent.directory, path.damagedName, 0)
-    if error != 0 && error != ENOENT { throw .file(error, "cannot set \(path) aside") }
+    if error != 0 && error != ENOENT {
+      throw .file(error, "cannot rename \(path) to \(path.damagedName)")
+    }
     try parent.sync()
   }
 
@@ -312,13 +314,13 @@ extension TransferError {
   package static func exists(_ path: RelativePath) -> TransferError { exists("\(path)") }
 
   static func exists(_ path: String) -> TransferError {
-    TransferError(.exists, "a file stands at \(path) already", remedy: .ifExists)
+    TransferError(.exists, "the file \(path) already exists", remedy: .ifExists)
   }
 
   /// Returns the error for a final name that a directory has.
   package static func directory(_ path: RelativePath) -> TransferError { directory("\(path)") }
 
   static func directory(_ path: String) -> TransferError {
-    TransferError(.pathConflict, "a directory stands at \(path)")
+    TransferError(.pathConflict, "\(path) is a directory")
   }
 }

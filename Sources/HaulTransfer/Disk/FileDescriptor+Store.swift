@@ -42,7 +42,7 @@ extension FileDescriptor {
     } catch {
       // The name of the trial file tells the reader nothing.
       let reason = error.message.split(separator: ": ").last ?? ""
-      throw TransferError(error.errorClass, "no file can be written there: \(reason)")
+      throw TransferError(error.errorClass, "cannot write a test file: \(reason)")
     }
   }
 
@@ -100,7 +100,9 @@ extension FileDescriptor {
   /// Returns the bytes that are free for ordinary users in the file system, and its size in bytes. (statvfs(3))
   package func space() throws(TransferError) -> (free: Int64, total: Int64) {
     var found = statvfs()
-    guard unsafe fstatvfs(raw, &found) == 0 else { throw .file(errno, "cannot look at the disk") }
+    guard unsafe fstatvfs(raw, &found) == 0 else {
+      throw .file(errno, "cannot read the free space of the disk")
+    }
     // Some network file systems report an unlimited size.
     func bytes(_ blocks: UInt) -> Int64 {
       let product = blocks.multipliedReportingOverflow(by: UInt(found.f_frsize))

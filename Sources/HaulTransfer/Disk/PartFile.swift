@@ -70,11 +70,11 @@ package final class PartFile: Sendable {
     // A quota leaves less than the free space.
     case EDQUOT:
       TransferError(
-        .diskFull, "the file takes \(mebibytes(length)) MiB, and a quota leaves less")
+        .diskFull, "the file needs \(mebibytes(length)) MiB, but the quota leaves less")
     case let error where [ENOSPC, EFBIG].contains(error) || free < length:
       TransferError(
         .diskFull,
-        "the file takes \(mebibytes(length)) MiB, and the disk has room for \(free >> 20) MiB"
+        "the file needs \(mebibytes(length)) MiB, but the disk has only \(free >> 20) MiB free"
       )
     default: nil
     }
@@ -125,7 +125,7 @@ package final class PartFile: Sendable {
   /// Sets the modification time, in seconds since 1970. Durable after the next ``sync()``. (futimens(2))
   func setModified(_ seconds: Int64) throws(TransferError) {
     guard haul_set_modified(file.raw, seconds) == 0 else {
-      throw .file(errno, "cannot set the time of the partial file \(name)")
+      throw .file(errno, "cannot set the modification time of the partial file \(name)")
     }
   }
 
@@ -168,7 +168,7 @@ package final class PartFile: Sendable {
     defer { unsafe block.deallocate() }
     var offset = range.lowerBound
     while offset < range.upperBound {
-      guard isWanted() else { throw TransferError(.cancelled, "the digest is no longer wanted") }
+      guard isWanted() else { throw TransferError(.cancelled, "the digest is no longer needed") }
       let wanted = Int(min(Int64(block.count), range.upperBound - offset))
       let part = unsafe UnsafeMutableRawBufferPointer(rebasing: block[..<wanted])
       guard try unsafe read(into: part, at: offset) == wanted else {

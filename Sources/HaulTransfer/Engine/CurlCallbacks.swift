@@ -54,7 +54,7 @@ let openSocket:
 let closeSocket: @convention(c) (UnsafeMutableRawPointer?, curl_socket_t) -> Int32 = {
   context, descriptor in
   guard let context = unsafe context else {
-    preconditionFailure("every handle has its engine's watch")
+    preconditionFailure("the handle has no watch")
   }
   unsafe Unmanaged<EngineWatchdog>.fromOpaque(context).takeUnretainedValue().close(descriptor)
   return 0
@@ -77,7 +77,7 @@ let beforeRequest:
 
 private func exchange(_ context: UnsafeMutableRawPointer?) -> RunningExchange {
   guard let context = unsafe context else {
-    preconditionFailure("every handle is joined with its exchange")
+    preconditionFailure("the handle has no exchange")
   }
   return unsafe Unmanaged<RunningExchange>.fromOpaque(context).takeUnretainedValue()
 }

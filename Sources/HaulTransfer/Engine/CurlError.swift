@@ -23,18 +23,18 @@ struct CurlEnd {
   /// Returns the message for a person. For TLS failures it contains the words of libcurl's TLS library.
   func message(_ errorClass: TransferError.Class) -> String {
     if code == CURLE_OUT_OF_MEMORY, errorClass == .protocol {
-      return "the response has a head that is longer than haul reads"
+      return "the response has a header that is too long"
     }
     if code == CURLE_BAD_FUNCTION_ARGUMENT, errorClass == .protocol {
-      return "the response's head begins with the continuation of a line"
+      return "the first header of the response begins with a space or tab"
     }
     guard errorClass == .tls else { return sentence }
     let why = sentence.split(separator: " ").joined(separator: " ")
     guard code == CURLE_PEER_FAILED_VERIFICATION else {
-      return "no TLS connection comes about, for which TLS 1.2 or newer is needed: \(why)"
+      return "the TLS handshake failed (it needs TLS 1.2 or newer): \(why)"
     }
     let known = ["SSL certificate problem: ", "SSL: "].first { why.hasPrefix($0) } ?? ""
-    return "the server's certificate is refused: \(why.dropFirst(known.count))"
+    return "cannot verify the server's certificate: \(why.dropFirst(known.count))"
   }
 
   var isOK: Bool { code == CURLE_OK }

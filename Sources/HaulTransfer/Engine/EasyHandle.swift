@@ -21,7 +21,7 @@ import HaulSystem
   /// - Throws: `.io` if this libcurl refuses an option that safety depends on.
   init(_ configuration: Engine.Configuration, _ watch: EngineWatchdog) throws(TransferError) {
     guard let raw = unsafe curl_easy_init() else {
-      throw TransferError(.io, "libcurl gives no handle")
+      throw TransferError(.io, "libcurl cannot create a handle")
     }
     unsafe self.raw = unsafe raw
     self.watch = watch
@@ -227,7 +227,7 @@ import HaulSystem
       !field.name.isEmpty && field.name.utf8.allSatisfy { $0 > 32 && $0 < 127 && $0 != 58 }
     guard isName, field.value.utf8.allSatisfy({ $0 >= 32 && $0 != 127 || $0 == 9 }) else {
       throw TransferError(
-        .protocol, "a request field holds a control character or has no usable name")
+        .protocol, "a request header contains a control character or has an invalid name")
     }
     // libcurl: `Name:` would remove the field, `Name;` sends it empty.
     let line = field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)"
@@ -320,7 +320,7 @@ import HaulSystem
   private func check(_ code: CURLcode, _ option: CURLoption) throws(TransferError) {
     guard code == CURLE_OK else {
       let why = unsafe String(cString: curl_easy_strerror(code))
-      throw TransferError(.io, "libcurl refuses option \(option.rawValue): \(why)")
+      throw TransferError(.io, "libcurl does not accept option \(option.rawValue): \(why)")
     }
   }
 }

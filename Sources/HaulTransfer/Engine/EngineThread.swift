@@ -42,7 +42,7 @@ import HaulSystem
   /// - Throws: `.io`
   static func start(_ configuration: Engine.Configuration) throws(TransferError) -> EngineMailbox {
     guard isReady, let multi = unsafe curl_multi_init() else {
-      throw TransferError(.io, "libcurl cannot be started")
+      throw TransferError(.io, "cannot start libcurl")
     }
     do throws(TransferError) {
       // Creating a handle here shows at once whether libcurl knows all options.
@@ -63,7 +63,7 @@ import HaulSystem
     // Only the new thread has this object from here on.
     nonisolated(unsafe) let engine = self
     guard DetachedThread.start({ unsafe engine.run() }) else {
-      throw TransferError(.io, "no thread for the engine")
+      throw TransferError(.io, "cannot start a thread for the engine")
     }
   }
 
@@ -119,14 +119,14 @@ import HaulSystem
 
   private func join(_ exchange: RunningExchange) throws(TransferError) {
     let handle = exchange.order.handle
-    precondition(running[ObjectIdentifier(handle)] == nil, "a handle serves one exchange")
+    precondition(running[ObjectIdentifier(handle)] == nil, "the handle already serves an exchange")
     let box = unsafe Unmanaged.passRetained(exchange)
     do throws(TransferError) {
       try unsafe exchange.easy.prepare(
         exchange.order.request, file: exchange.file, limits: exchange.limits,
         isFresh: exchange.isFresh, context: box.toOpaque())
       guard unsafe curl_multi_add_handle(multi, exchange.easy.raw) == CURLM_OK else {
-        throw TransferError(.io, "libcurl takes no further exchange")
+        throw TransferError(.io, "libcurl cannot start another exchange")
       }
     } catch {
       unsafe box.release()

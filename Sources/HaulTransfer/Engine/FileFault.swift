@@ -38,16 +38,16 @@ extension CurlEnd {
     _ request: ExchangeRequest, of machine: String?, _ reply: Int, _ progress: Progress
   ) -> (errorClass: TransferError.Class, message: String, remedy: TransferError.Remedy?)? {
     // The server is too busy, at login or later.
-    if reply == 421 { return (.rateLimited, "the server asks to come back later (421)", nil) }
+    if reply == 421 { return (.rateLimited, "the server is busy (421)", nil) }
     let isSFTP = request.url.lowercased().hasPrefix("sftp:")
     switch code {
     case CURLE_LOGIN_DENIED:
       return request.login == nil
         ? (
-          .noCredential, "the server wants a user and a password, and no credential is named",
+          .noCredential, "the server needs a user and a password, but no credential is named",
           machine.map { .login(machine: $0) }
         )
-        : (.credential, "the server refuses the log-in", nil)
+        : (.credential, "the server refused the login", nil)
     case CURLE_REMOTE_FILE_NOT_FOUND, CURLE_REMOTE_ACCESS_DENIED, CURLE_FTP_COULDNT_RETR_FILE:
       // A transient negative reply (RFC 959 §4.2.1), or a reply with which the server first agreed to send.
       if (100..<500).contains(reply) {
@@ -56,21 +56,21 @@ extension CurlEnd {
       return (
         .noFile,
         code == CURLE_REMOTE_ACCESS_DENIED
-          ? "the server does not give access to the file, or to its directory"
-          : "the server has no such file, or does not give it", nil
+          ? "the server denies access to the file or its directory"
+          : "the server does not have this file, or refuses to send it", nil
       )
     case CURLE_PEER_FAILED_VERIFICATION where isSFTP:
       return (
-        .tls, "the file of known hosts does not have the server's key, or has another of it",
+        .tls, "the known hosts file has no key for this server, or a different key",
         .knownHost
       )
     case CURLE_SSH where progress == .connecting:
-      return (.tls, "no SSH connection comes about: \(sentence)", nil)
+      return (.tls, "the SSH handshake failed: \(sentence)", nil)
     // libcurl reports the same error for a broken connection and for a directory, which sshd opens but cannot read.
     case CURLE_SSH where isSFTP:
       return (.interrupted, "the connection broke, or the URL names a directory", nil)
     case CURLE_USE_SSL_FAILED:
-      return (.tls, "the server offers no TLS, and no password is sent without", nil)
+      return (.tls, "the server does not support TLS, and passwords are sent only over TLS", nil)
     default: return nil
     }
   }

@@ -21,14 +21,14 @@ extension Engine.Configuration {
     if let error = url.noFile { throw error }
     // An HTTP proxy would fetch an FTP URL by itself, and check nothing.
     if proxy != nil {
-      throw refusal(.proxy, "what is fetched by \(url.scheme) does not go through a proxy")
+      throw refusal(.proxy, "\(url.scheme) downloads cannot use a proxy")
     }
     guard url.scheme == "sftp" else { return }
     // Without such a file libcurl accepts any server.
-    if knownHosts == nil { throw refusal(.tls, "no file of known hosts says who the server is") }
+    if knownHosts == nil { throw refusal(.tls, "sftp needs a known hosts file, but none is set") }
     if request.login == nil {
       throw refusal(
-        .noCredential, "sftp wants a user, and a password or a key; no credential is named",
+        .noCredential, "sftp needs a user and a password or key, but no credential is named",
         .login(machine: url.hostKey))
     }
   }

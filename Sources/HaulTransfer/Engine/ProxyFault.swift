@@ -28,7 +28,7 @@ extension EasyHandle {
 }
 
 extension CurlEnd {
-  static let proxyWantsPassword = "the proxy wants a user and a password, or other ones (407)"
+  static let proxyWantsPassword = "the proxy needs a valid user and password (407)"
 
   /// The errors of a SOCKS proxy that are caused by the host behind it (RFC 1928 §6).
   private static let ofHost: [CURLproxycode] = [
@@ -46,19 +46,19 @@ extension CurlEnd {
       return (.proxy, "the proxy: \(message(.tls))")
     }
     switch (code, progress.connectStatus) {
-    case (CURLE_COULDNT_RESOLVE_PROXY, _): return (.proxy, "the proxy's name cannot be resolved")
+    case (CURLE_COULDNT_RESOLVE_PROXY, _): return (.proxy, "cannot resolve the name of the proxy")
     case (_, 407?): return (.proxy, Self.proxyWantsPassword)
     // The proxy asked the host, which did not answer.
     case (_, let status?) where (500...599).contains(status):
       return (.connect, "the proxy cannot connect to the host (\(status))")
     case (_, let status?) where status >= 300:
-      return (.proxy, "the proxy refuses to connect to the host (\(status))")
+      return (.proxy, "the proxy refused to connect to the host (\(status))")
     case (CURLE_PROXY, _):
       return Self.ofHost.contains(progress.code)
         ? (.connect, "the proxy cannot connect to the host: \(sentence)")
-        : (.proxy, "the proxy refuses: \(sentence)")
+        : (.proxy, "the proxy refused the connection: \(sentence)")
     case (CURLE_COULDNT_CONNECT, _), (CURLE_OPERATION_TIMEDOUT, _):
-      return progress.isConnected ? nil : (.proxy, "the proxy cannot be connected to: \(sentence)")
+      return progress.isConnected ? nil : (.proxy, "cannot connect to the proxy: \(sentence)")
     default: return nil
     }
   }

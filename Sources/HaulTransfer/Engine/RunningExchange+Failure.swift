@@ -10,7 +10,7 @@ extension RunningExchange {
       }
       if lacksDescriptors {
         return .failed(
-          failure(.openFiles, "no connection could be made: too many files are open"))
+          failure(.openFiles, "cannot connect: too many files are open"))
       }
       let progress: CurlEnd.Progress =
         connectedTo != nil ? .connected : openedSockets.isEmpty ? .resolving : .connecting
@@ -32,7 +32,7 @@ extension RunningExchange {
       let others = refused.map(\.description).joined(separator: " and ")
       return .failed(
         failure(
-          errorClass, "\(message); not tried, since not public: \(others)",
+          errorClass, "\(message); skipped because they are not public: \(others)",
           remedy: .allow(refused.map(CIDR.init))))
     }
     guard finished.isOK else {
@@ -41,9 +41,9 @@ extension RunningExchange {
     switch parsed.framing {
     case .untilClose: return tlsEnd?.isSaid == false ? .cut : .closed
     case .length(let length) where length != bytes:
-      return .truncated("\(bytes) bytes came of \(length)")
+      return .truncated("the server sent \(bytes) of \(length) bytes")
     case .chunked where chunks?.isDone == false:
-      return .truncated("the connection closed before the last chunk")
+      return .truncated("the server closed the connection before the last chunk")
     case .length, .chunked, .stream, .noBody: return .complete
     }
   }

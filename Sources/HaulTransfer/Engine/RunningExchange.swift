@@ -223,7 +223,7 @@ final class RunningExchange {
       }
       if chunks?.isDone == true { ending = .complete }
     } catch {
-      ending = .truncated("a chunk of the body is malformed")
+      ending = .truncated("the server sent a malformed chunk")
     }
   }
 
@@ -258,9 +258,9 @@ final class RunningExchange {
     if refusedBody != nil { return ending = .rejected }
     ending =
       parsed == nil
-      ? .failed(failure(.timeout, "no answer within \(limits.responseTimeout)"))
+      ? .failed(failure(.timeout, "the server did not answer within \(limits.responseTimeout)"))
       : .stalled(
-        "fewer than \(limits.stallFloor) bytes a second for \(limits.stallTime)")
+        "the server sent fewer than \(limits.stallFloor) bytes per second for \(limits.stallTime)")
   }
 
   /// Ends the exchange from outside, unless it is already ending.

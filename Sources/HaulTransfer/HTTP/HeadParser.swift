@@ -72,7 +72,7 @@ struct HeadParser {
   mutating func take(_ line: some StringProtocol) throws(TransferError) -> Parsed? {
     byteCount += line.utf8.count
     guard byteCount <= Self.byteLimit else {
-      throw TransferError(.protocol, "the answer's head is larger than 256 KiB")
+      throw TransferError(.protocol, "the headers of the response are larger than 256 KiB")
     }
     let text = line.trimmingEnd()
     switch state {
@@ -97,13 +97,15 @@ struct HeadParser {
     ).map { Substring($0) }
     guard words.count >= 2, ["HTTP/1.0", "HTTP/1.1", "HTTP/2"].contains(words[0].uppercased()),
       words[1].utf8.count == 3, let status = Int(words[1]), (100...599).contains(status)
-    else { throw TransferError(.protocol, "the answer has no usable status line") }
+    else { throw TransferError(.protocol, "the response has no valid status line") }
     let isHTTP2 = words[0].uppercased() == "HTTP/2"
     guard isSecure || !isHTTP2 else {
-      throw TransferError(.protocol, "the answer claims HTTP/2 without TLS", status: status)
+      throw TransferError(
+        .protocol, "the response claims to be HTTP/2, but came without TLS", status: status)
     }
     guard status != 101 else {
-      throw TransferError(.protocol, "the server switched protocols unasked", status: status)
+      throw TransferError(
+        .protocol, "the server switched protocols without a request for it", status: status)
     }
     return .fields(status: status, isHTTP2: isHTTP2)
   }
@@ -111,7 +113,7 @@ struct HeadParser {
   private mutating func field(_ text: Substring) throws(TransferError) {
     fieldCount += 1
     guard fieldCount <= Self.fieldLimit else {
-      throw TransferError(.protocol, "the answer's head has more than 1,000 fields")
+      throw TransferError(.protocol, "the response has more than 1,000 headers")
     }
     if text.utf8.first?.isBlank == true {
       // obs-fold (RFC 9112 §5.2): a continued value, joined by one space.
@@ -131,7 +133,7 @@ struct HeadParser {
     fields = []
     guard status >= 200 else {
       guard head.values("Transfer-Encoding").isEmpty else {
-        throw TransferError(.protocol, "a 1xx answer announces a body", status: status)
+        throw TransferError(.protocol, "a 1xx response announces a body", status: status)
       }
       if !head.values("Content-Length").isEmpty { hasEarlyLength = true }
       state = .statusLine
@@ -142,7 +144,7 @@ struct HeadParser {
     let stated = try Self.settleFraming(of: &head, isHTTP2: isHTTP2)
     let framing = isForHead ? .noBody : stated
     guard !hasEarlyLength || framing != .untilClose && framing != .stream else {
-      throw TransferError(.protocol, "a 1xx answer announces a body", status: status)
+      throw TransferError(.protocol, "a 1xx response announces a body", status: status)
     }
     return Parsed(
       head: head, framing: framing,
@@ -160,7 +162,7 @@ struct HeadParser {
     // Haul sends no TE, so no other coding is allowed (RFC 9110 §10.1.4), and libcurl would not decode it.
     guard head.status >= 300 || codings.allSatisfy({ $0 == "chunked" }) else {
       throw TransferError(
-        .protocol, "the answer has a transfer coding that was not requested", status: head.status)
+        .protocol, "the response has a transfer coding that was not requested", status: head.status)
     }
     let lengthCounts = codings.isEmpty || isHTTP2
     if let first = head.fields.firstIndex(where: { $0.isNamed("content-length") }) {
@@ -193,17 +195,18 @@ struct HeadParser {
       if digits.last == ";" { digits.removeLast() }
       guard !digits.isEmpty, digits.utf8.allSatisfy(\.isDigit) else {
         throw TransferError(
-          .protocol, "the answer's Content-Length is not a number", status: head.status)
+          .protocol, "the response's Content-Length is not a number", status: head.status)
       }
       guard let length = Int64(digits), length <= FileLength.limit else {
         throw TransferError(
-          .protocol, "the answer's Content-Length is more than 1 PiB", status: head.status)
+          .protocol, "the response's Content-Length is more than 1 PiB", status: head.status)
       }
       lengths.insert(length)
     }
     guard lengths.count == 1 else {
       throw TransferError(
-        .protocol, "the answer has Content-Length fields that differ", status: head.status)
+        .protocol, "the response has several Content-Length headers that differ",
+        status: head.status)
     }
     return lengths.first
   }

@@ -95,13 +95,13 @@ package struct RequestField: Sendable, Hashable {
 extension RequestField.Problem: CustomStringConvertible {
   package var description: String {
     switch self {
-    case .malformed: "a header is written 'Name: value'"
-    case .controlCharacter(let name): "the header \(name) has a control character"
+    case .malformed: "a header must have the form 'Name: value'"
+    case .controlCharacter(let name): "the header \(name) contains a control character"
     case .tooLong(let name): "the header \(name) is longer than \(RequestField.longest) bytes"
-    case .reserved(let name): "the header \(name) is for haul itself to send"
+    case .reserved(let name): "the header \(name) cannot be set: Haul sends its own"
     case .secret(let name):
-      "the header \(name) holds a secret, which the database would keep: name a credential instead, which the worker has"
-    case .twice(let name): "the header \(name) is there twice"
+      "the header \(name) contains a secret, which the database would store: name a credential instead"
+    case .twice(let name): "the header \(name) is given twice"
     case .tooMany: "there are more than \(RequestField.most) headers"
     }
   }

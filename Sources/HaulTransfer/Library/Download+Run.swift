@@ -115,7 +115,7 @@ extension Download {
 
   private var timedOut: TransferError {
     let time = request.options.timeout ?? .zero
-    return TransferError(.timeout, "the download is not complete after \(time)")
+    return TransferError(.timeout, "the download did not finish within \(time)")
   }
 
   private func startTimer(_ state: inout State) {
@@ -170,7 +170,7 @@ extension Download {
     deliver()
   }
 
-  private static let cancelled = TransferError(.cancelled, "the download was ended")
+  private static let cancelled = TransferError(.cancelled, "the download was cancelled")
 
   private func ending(_ wish: Wish, _ state: inout State) -> Ending {
     switch (state.phase, wish) {

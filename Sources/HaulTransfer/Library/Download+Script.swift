@@ -64,10 +64,10 @@ private final class ScriptWork: DownloadWork {
     } catch let error as TransferError {
       return .failure(error)
     } catch is CancellationError {
-      return .failure(TransferError(.cancelled, "the download was ended"))
+      return .failure(TransferError(.cancelled, "the download was cancelled"))
     } catch {
       download.shared.withLock { $0.refusal = error }
-      var failure = TransferError(.rejected, "the script threw: \(error)")
+      var failure = TransferError(.rejected, "the script threw an error: \(error)")
       failure.underlyingError = error
       return .failure(failure)
     }

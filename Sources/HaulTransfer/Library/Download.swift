@@ -144,7 +144,7 @@ public final class Download: Sendable {
   public var result: Result<DownloadedFile, TransferError> {
     get async {
       await untilFinished()
-      return currentResult ?? .failure(TransferError(.cancelled, "the download never began"))
+      return currentResult ?? .failure(TransferError(.cancelled, "the download never started"))
     }
   }
 

@@ -168,7 +168,7 @@ final class DownloadListFile: Sendable {
     // C functions end a path at its first NUL byte.
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw TransferError(
-        .pathConflict, "the path of the list \(path.isEmpty ? "is empty" : "holds a NUL byte")")
+        .pathConflict, "the path of the list \(path.isEmpty ? "is empty" : "contains a NUL byte")")
     }
     self.path = path
     let directory: String
@@ -199,10 +199,10 @@ final class DownloadListFile: Sendable {
       }
       let status = try translating(try file.status())
       guard status.isRegular else {
-        throw TransferError(.pathConflict, "the list \(path) is no file")
+        throw TransferError(.pathConflict, "the list \(path) is not a file")
       }
       guard file.lock(exclusive: true) else {
-        throw TransferError(.pathConflict, "another queue has the list \(path)")
+        throw TransferError(.pathConflict, "another queue uses the list \(path)")
       }
       // Prevents: the file is opened → another queue replaces it and ends → the old file is locked.
       if try translating(try files.directory.status(of: name))?.inode == status.inode {
@@ -229,7 +229,8 @@ final class DownloadListFile: Sendable {
     do {
       var content = try JSONDecoder().decode(Content.self, from: Data(json))
       guard content.version == Self.version else {
-        throw TransferError(.io, "the list \(path) is of version \(content.version)")
+        throw TransferError(
+          .io, "the list \(path) has version \(content.version), which this program cannot read")
       }
       var published: [String: PublishedFile] = [:]
       // The process may have died in the middle of a line.
@@ -244,7 +245,7 @@ final class DownloadListFile: Sendable {
     } catch let error as TransferError {
       throw error
     } catch {
-      throw TransferError(.io, "\(path) is no list of downloads, or cannot be read: \(error)")
+      throw TransferError(.io, "cannot read the list of downloads \(path): \(error)")
     }
   }
 
@@ -271,7 +272,7 @@ final class DownloadListFile: Sendable {
         let content = Content(version: Self.version, downloads: entries)
         bytes = Array(try JSONEncoder().encode(content))
       } catch {
-        throw TransferError(.io, "the list \(self.path) cannot be written: \(error)")
+        throw TransferError(.io, "cannot write the list \(self.path): \(error)")
       }
       try self.replace(bytes)
     }

@@ -115,7 +115,7 @@ extension TransferRequest {
   ) throws(TransferError) {
     guard !url.hasCredentials else {
       throw TransferError(
-        .blockedURL, "the URL holds a user or a password, which others may see",
+        .blockedURL, "the URL contains a user or password, which others may see",
         remedy: .loginOption)
     }
     self.init(url: url, partName: partName, makePart: makePart)
@@ -159,10 +159,10 @@ extension TransferRequest {
       } catch {
         let reason =
           switch error {
-          case .secret(let name): "the field \(name) proves who asks: it belongs in credentials"
+          case .secret(let name): "the header \(name) contains a secret: use credentials instead"
           case .reserved(let name) where name.lowercased().hasPrefix("if-"):
-            "the field \(name) is for the library itself to send: see onlyIfChangedSince"
-          case .reserved(let name): "the field \(name) is for the library itself to send"
+            "the header \(name) cannot be set: use onlyIfChangedSince instead"
+          case .reserved(let name): "the header \(name) cannot be set: the library sends its own"
           default: "\(error)"
           }
         throw TransferError(.blockedURL, reason)

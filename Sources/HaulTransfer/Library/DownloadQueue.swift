@@ -23,7 +23,7 @@ public final class DownloadQueue: Downloading {
   ///
   /// - Precondition: `maxConcurrent` is positive.
   public init(_ downloader: any Downloading, maxConcurrent: Int = 4) {
-    precondition(maxConcurrent > 0, "no download would ever start")
+    precondition(maxConcurrent > 0, "the limit must be at least 1")
     self.downloader = downloader
     gate = DownloadGate(limit: maxConcurrent)
     members = DownloadMembers(nil)
@@ -52,7 +52,7 @@ public final class DownloadQueue: Downloading {
     _ downloader: any Downloading, maxConcurrent: Int = 4, list: String, isSuspended: Bool = false,
     restoring: (inout DownloadRequest) -> Void = { _ in }
   ) throws(TransferError) {
-    precondition(maxConcurrent > 0, "no download would ever start")
+    precondition(maxConcurrent > 0, "the limit must be at least 1")
     self.downloader = downloader
     gate = DownloadGate(limit: maxConcurrent)
     let file = try DownloadListFile(list)
@@ -90,7 +90,7 @@ public final class DownloadQueue: Downloading {
   public var maxConcurrent: Int {
     get { gate.limits.total }
     set {
-      precondition(newValue > 0, "no download would ever start")
+      precondition(newValue > 0, "the limit must be at least 1")
       gate.configure { $0.limit = newValue }
     }
   }
@@ -101,7 +101,7 @@ public final class DownloadQueue: Downloading {
   public var maxConcurrentPerHost: Int? {
     get { gate.limits.perHost }
     set {
-      precondition(newValue ?? 1 > 0, "no download would ever start")
+      precondition(newValue ?? 1 > 0, "the limit must be at least 1")
       gate.configure { $0.limitPerHost = newValue }
     }
   }

@@ -21,7 +21,7 @@ struct DownloadTarget: Sendable {
     directory = Self.split(path).directory
     stem = Self.stem(of: request)
     guard !request.isURL else {
-      throw TransferError(.pathConflict, "the target \(path) is no file URL")
+      throw TransferError(.pathConflict, "the target \(path) is not a file URL")
     }
     guard !path.isEmpty else {
       throw TransferError(.pathConflict, "the path of the file is empty")
@@ -30,7 +30,7 @@ struct DownloadTarget: Sendable {
       do throws(RelativePath.Invalid) {
         name = try RelativePath(stem)
       } catch {
-        throw TransferError(.pathConflict, "the path \(path) names no file (\(error))")
+        throw TransferError(.pathConflict, "the path \(path) does not name a file (\(error))")
       }
     }
     root = try translating(
@@ -57,7 +57,7 @@ struct DownloadTarget: Sendable {
       return try RelativePath(chosen)
     } catch {
       throw TransferError(
-        .pathConflict, "the name \(chosen) of the file is no path below \(directory) (\(error))")
+        .pathConflict, "the file name \(chosen) is not a path below \(directory) (\(error))")
     }
   }
 
@@ -172,7 +172,7 @@ struct DownloadTarget: Sendable {
   func publish(
     _ part: PartFile, length: Int64, options: DownloadOptions
   ) throws(TransferError) -> (DownloadedFile, FileIdentity?) {
-    guard let name else { throw TransferError(.protocol, "no response has named the file") }
+    guard let name else { throw TransferError(.protocol, "no response named the file") }
     try part.sync()
     let parent = try destination.makeParent(of: name)
     let placement: Destination.Placement
@@ -197,7 +197,7 @@ struct DownloadTarget: Sendable {
       try? parts.remove(part.name)
       return (try existing(.skip) ?? DownloadedFile(path: path(name), bytes: length), nil)
     case .partMissing:
-      throw TransferError(.io, "the partial file \(part.name) has been taken away")
+      throw TransferError(.io, "the partial file \(part.name) was removed")
     }
   }
 

@@ -46,7 +46,7 @@ extension Downloader {
         group.addTask { try await work.run() }
         group.addTask {
           try await Task.sleep(for: timeout.clamped)
-          throw TransferError(.timeout, "the response is not complete after \(timeout)")
+          throw TransferError(.timeout, "the response did not finish within \(timeout)")
         }
         defer { group.cancelAll() }
         for try await response in group { return response }
@@ -81,7 +81,7 @@ private struct ResponseWork: Sendable {
       do throws(TransferError) {
         let body = try await fetch(seen)
         guard let response = seen.response.withLock(\.self) else {
-          throw TransferError(.protocol, "a body came without a head")
+          throw TransferError(.protocol, "the response has a body but no headers")
         }
         return (body, response)
       } catch {

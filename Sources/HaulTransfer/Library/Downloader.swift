@@ -29,9 +29,9 @@ public final class Downloader: Downloading {
   public init(
     _ configuration: Configuration = Configuration(), monitor: (any DownloadMonitor)? = nil
   ) throws(TransferError) {
-    precondition(configuration.maxConcurrent > 0, "no download would ever start")
-    try Self.requireReadable(configuration.caFile, "the file of certificates", "caFile")
-    try Self.requireReadable(configuration.knownHosts, "the file of known hosts", "knownHosts")
+    precondition(configuration.maxConcurrent > 0, "the limit must be at least 1")
+    try Self.requireReadable(configuration.caFile, "the CA file", "caFile")
+    try Self.requireReadable(configuration.knownHosts, "the known hosts file", "knownHosts")
     engine = try Engine(configuration)
     io = try translating(try IOPool(threads: 4))
     gate = DownloadGate(limit: configuration.maxConcurrent)
@@ -50,7 +50,7 @@ public final class Downloader: Downloading {
     defer { if file >= 0 { close(file) } }
     var byte: UInt8 = 0
     guard file >= 0, unsafe read(file, &byte, 1) >= 0 else {
-      throw .file(errno, "\(what) \(path) cannot be read")
+      throw .file(errno, "cannot read \(what) \(path)")
     }
   }
 

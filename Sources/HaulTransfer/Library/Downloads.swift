@@ -28,7 +28,7 @@ public struct Downloads: AsyncSequence, Sendable {
     _ list: [DownloadRequest], by downloader: some Downloading, maxConcurrent: Int,
     continueAfterFailure: Bool
   ) {
-    precondition(maxConcurrent > 0, "no download would ever start")
+    precondition(maxConcurrent > 0, "the limit must be at least 1")
     let (stream, continuation) = AsyncStream.makeStream(of: DownloadResult.self)
     self.stream = stream
     let demand = Demand(maxConcurrent)

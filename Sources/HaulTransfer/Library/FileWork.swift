@@ -125,7 +125,7 @@ final class FileWork: DownloadWork {
     if let path = target.absolutePath, let registry = download.registry,
       !registry.claim(path, for: download), policy == .fail
     {
-      throw TransferError(.pathConflict, "another download makes the file \(download.path)")
+      throw TransferError(.pathConflict, "another download writes the file \(download.path)")
     }
     return try target.existing(policy)
   }
@@ -209,12 +209,12 @@ final class FileWork: DownloadWork {
         }
         if case .unchanged = outcome, !download.isCancelled {
           guard var file = try target.existing(.skip) else {
-            throw TransferError(.io, "the file at \(download.path) has been taken away")
+            throw TransferError(.io, "the file \(download.path) was removed")
           }
           file.isUnchanged = true
           return file
         }
-        throw TransferError(.cancelled, "the download was ended")
+        throw TransferError(.cancelled, "the download was cancelled")
       }
       var (file, identity) = try target.publish(
         part, length: length, options: download.request.options)

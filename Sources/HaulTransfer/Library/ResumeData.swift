@@ -32,7 +32,7 @@ public struct ResumeData: Sendable, Hashable {
   /// - Throws: `io` for any other bytes.
   public init(json: [UInt8]) throws(TransferError) {
     guard let data = ResumeData(try? Checkpoint(resumeData: json)) else {
-      throw TransferError(.io, "these are no resume data")
+      throw TransferError(.io, "this is not resume data")
     }
     self = data
   }
@@ -42,7 +42,7 @@ public struct ResumeData: Sendable, Hashable {
     do {
       return try checkpoint.resumeData()
     } catch {
-      throw TransferError(.io, "resume data cannot be written: \(error)")
+      throw TransferError(.io, "cannot encode the resume data: \(error)")
     }
   }
 
@@ -73,7 +73,7 @@ extension ResumeData: Codable {
   public init(from decoder: any Decoder) throws {
     guard let data = ResumeData(try Checkpoint(from: decoder)) else {
       throw DecodingError.dataCorrupted(
-        .init(codingPath: decoder.codingPath, debugDescription: "resume data without a URL"))
+        .init(codingPath: decoder.codingPath, debugDescription: "the resume data has no URL"))
     }
     self = data
   }

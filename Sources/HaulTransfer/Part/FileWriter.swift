@@ -122,7 +122,7 @@ package final class FileWriter: Sendable {
 
   /// Drops all buffers that wait, and accepts no more: ``flush()`` fails from now on.
   package func abandon() {
-    _ = fail(.file(TransferError(.cancelled, "the file was given up")))
+    _ = fail(.file(TransferError(.cancelled, "the download gave up the file")))
   }
 
   /// Waits until all buffers passed before are written.

@@ -120,14 +120,14 @@ extension PartTransfer {
         body = nil
       }
       guard !next.hasCredentials else {
-        throw TransferError(.blockedURL, "the redirect to \(next.redacted) carries credentials")
+        throw TransferError(.blockedURL, "the redirect to \(next.redacted) contains credentials")
       }
       return .success(next)
     } catch {
       var error = error
       error.host = url.hostKey
       if !error.message.hasPrefix("the redirect") {
-        error.message = "a redirect of \(url.hostKey) leads elsewhere: \(error.message)"
+        error.message = "cannot follow the redirect of \(url.hostKey): \(error.message)"
       }
       return .failure(error)
     }

@@ -51,7 +51,7 @@ extension PartTransfer {
         return .failed(
           TransferError(
             .interrupted,
-            "the answer to the \(order.method.rawValue) did not come whole, and a body is sent once"
+            "the response to the \(order.method.rawValue) ended early, and a body is sent only once"
           ))
       case .again: continue
       case .end(let outcome): return outcome
@@ -62,7 +62,7 @@ extension PartTransfer {
         if breaks >= Self.maximumBreaks {
           return .failed(
             TransferError(
-              .interrupted, "the connection broke \(breaks) times; the rest is left for later"))
+              .interrupted, "the connection broke \(breaks) times; the next attempt resumes"))
         }
       case .verify:
         if let outcome = await verify() { return outcome }
@@ -246,13 +246,15 @@ extension PartTransfer {
     }
     if let limit, position > limit {
       return failed(
-        TransferError(.tooLarge, "the file is larger than the \(limit) bytes that are allowed"))
+        TransferError(.tooLarge, "the file is larger than \(limit) bytes, which is the maximum"))
     }
     let ruling: TableDecision<BodyEnding>? = shared.withLock { shared in
       guard let body = shared.body else { return nil }
       return shared.state.ended(body.ended(framing))
     }
-    guard let ruling else { return failed(TransferError(.protocol, "a body came without a head")) }
+    guard let ruling else {
+      return failed(TransferError(.protocol, "the response has a body but no headers"))
+    }
     if let row = ruling.row { observe(row, ruling.verdict.word) }
     if let error = trialError(after: ruling.verdict) { return failed(error) }
     switch ruling.verdict {

@@ -170,7 +170,7 @@ extension PartTransfer {
     case (.comparison, _):
       return TransferError(
         .interrupted,
-        "the body ended early, and without the file's validator nothing shows that it is the same file"
+        "the response ended early, and it has no validator to prove that it is the same file"
       )
     // The job's digest comes first.
     case (.end, .verify), (.end, .secondDownload):

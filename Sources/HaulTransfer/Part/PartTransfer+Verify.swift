@@ -16,7 +16,7 @@ extension PartTransfer {
   func verify() async -> TransferOutcome? {
     let (body, known, wanted) = shared.withLock { ($0.body, $0.length, $0.state.wantedDigest) }
     guard let writer = body?.writer, let length = known ?? body?.record?.completeLength else {
-      return .failed(TransferError(.protocol, "nothing to verify"))
+      return .failed(TransferError(.protocol, "there is no file to verify"))
     }
     if let error = shared.withLock({ $0.state.policy.refusal(ofLength: length) }) {
       return .failed(error)
@@ -126,7 +126,7 @@ extension PartTransfer {
       return .end(
         .failed(
           TransferError(
-            .unverifiedLength, "the server gives no length and two downloads differ",
+            .unverifiedLength, "the server sent no length, and two downloads differ",
             remedy: .acceptUnverifiedLength)))
     }
     shared.withLock { $0.report.digest = ExpectedDigest(.sha256, bytes: first.digest) }

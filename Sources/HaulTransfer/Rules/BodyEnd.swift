@@ -81,13 +81,14 @@ func decideEnd(_ state: TransferState, body: Body) -> TableDecision<BodyEnding> 
     return TableDecision(nil, .verify(length: body.end))
   // Row 22: the last chunk is missing, so the length is unknown.
   case (.whole(nil), .broken):
-    return failure(22, .interrupted, "the body broke off and its length is not known")
+    return failure(22, .interrupted, "the response ended early, and its length is not known")
   case (.whole(nil), .closed):
     return decideClosed(state, body: body)
   // Row 23: anybody on the way may have ended the body (RFC 9112 §9.8). Only a digest proves that it is complete.
   case (.whole(nil), .cut):
     if state.wantedDigest != nil { return TableDecision(23, .verify(length: body.end)) }
-    return failure(23, .interrupted, "the TLS connection was cut and the length is not known")
+    return failure(
+      23, .interrupted, "the TLS connection broke, and the length of the file is not known")
   }
 }
 
@@ -96,7 +97,7 @@ private func decideClosed(_ state: TransferState, body: Body) -> TableDecision<B
   if let expected = state.policy.expectedLength {
     if body.end == expected { return TableDecision(23, .verify(length: expected)) }
     return failure(
-      23, .interrupted, "\(body.end) bytes came and \(expected) were expected")
+      23, .interrupted, "the server sent \(body.end) bytes, but \(expected) were expected")
   }
   if state.wantedDigest != nil || state.policy.acceptUnverifiedLength {
     return TableDecision(23, .verify(length: body.end))
@@ -113,7 +114,7 @@ extension TransferState {
     else { return nil }
     return TransferError(
       .unverifiedLength,
-      "the server now gives no length, and sent \(length) bytes of a file that had \(earlierLength) before",
+      "the server sent \(length) bytes without a length, but the file had \(earlierLength) bytes before",
       remedy: .acceptUnverifiedLength)
   }
 }
@@ -123,14 +124,15 @@ private func rest(_ state: TransferState, progress: Bool, row: Int) -> TableDeci
   if state.attempts.changes >= Attempts.maximumChanges {
     return failure(
       row, .sourceChanged,
-      "the body ended early, and the source has changed too often to be resumed")
+      "the response ended early, and the source has changed too often to resume")
   }
   if state.attempts.wholeOnly {
     return failure(
-      row, .range, "the body ended early, and the server cannot be asked for the rest of it")
+      row, .range, "the response ended early, and the server does not support requests for the rest"
+    )
   }
   guard let checkpoint = state.checkpoint, checkpoint.isResumable else {
-    return failure(row, .interrupted, "the body ended early and cannot be resumed now")
+    return failure(row, .interrupted, "the response ended early, and Haul cannot resume it now")
   }
   if !progress, state.attempts.zeroProgress + 1 >= Attempts.maximumZeroProgress {
     return TableDecision(row, .restart)
@@ -158,15 +160,15 @@ func decideMismatch(_ state: TransferState, found: ExpectedDigest) -> BodyEnding
     return .fail(
       TransferError(
         .sourceChanged,
-        "\(fact), it was another one a moment ago, and should be \(wanted): the bytes differ each time"
+        "\(fact), but \(wanted) was expected; the previous download had another digest"
       ))
   }
   return .fail(
     TransferError(
       .digest,
       isOfJob
-        ? "\(fact), and not \(wanted) as demanded; compare both with what the source publishes"
-        : "\(fact), twice, and the server says that it is \(wanted)",
+        ? "\(fact), but \(wanted) was expected; compare both with what the source publishes"
+        : "\(fact) in two downloads, but the server states \(wanted)",
       remedy: isOfJob ? nil : .digest))
 }
 

@@ -33,7 +33,7 @@ package struct ByteRanges: Sendable, Hashable {
   ///
   /// - Precondition: `range` starts at 0 or later.
   package mutating func insert(_ range: Range<Int64>) {
-    precondition(range.lowerBound >= 0, "offsets count from 0")
+    precondition(range.lowerBound >= 0, "an offset must not be negative")
     guard !range.isEmpty else { return }
     let low = ranges.firstIndex { $0.upperBound >= range.lowerBound } ?? ranges.endIndex
     let high = ranges[low...].firstIndex { $0.lowerBound > range.upperBound } ?? ranges.endIndex

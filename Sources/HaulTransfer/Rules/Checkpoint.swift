@@ -116,7 +116,8 @@ extension Checkpoint: Codable {
       throw error
     } catch {
       throw .dataCorrupted(
-        .init(codingPath: [], debugDescription: "unreadable resume data", underlyingError: error))
+        .init(
+          codingPath: [], debugDescription: "cannot read the resume data", underlyingError: error))
     }
   }
 
@@ -134,13 +135,14 @@ extension Checkpoint: Codable {
     }
   }
 
-  /// Reads a keyed form. Another version, a negative length and durable bytes beyond the length count as corrupt data.
+  /// Reads a keyed form. Another version, a negative length and the resume data has more bytes than the file count as corrupt data.
   package init(from decoder: any Decoder) throws {
     let values = try decoder.container(keyedBy: CodingKeys.self)
     let version = try values.decode(Int.self, forKey: .version)
     guard version == Self.version else {
       throw DecodingError.dataCorruptedError(
-        forKey: .version, in: values, debugDescription: "resume data of version \(version)")
+        forKey: .version, in: values,
+        debugDescription: "the resume data has the unknown version \(version)")
     }
     url = try values.decodeIfPresent(String.self, forKey: .url)
     completeLength = try values.decode(Int64.self, forKey: .completeLength)
@@ -165,7 +167,8 @@ extension Checkpoint: Codable {
     isFromElsewhere = try values.decodeIfPresent(Bool.self, forKey: .elsewhere) ?? false
     guard completeLength >= 0, durable.end <= completeLength, changes >= 0 else {
       throw DecodingError.dataCorruptedError(
-        forKey: .durable, in: values, debugDescription: "durable bytes beyond the length")
+        forKey: .durable, in: values,
+        debugDescription: "the resume data has more bytes than the file")
     }
   }
 

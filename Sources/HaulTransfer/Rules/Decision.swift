@@ -113,7 +113,8 @@ func decide(
     return TableDecision(17, isMeant ? .unchanged : .restart(markRangeUnsafe: false))
   // The request had no If-None-Match or If-Modified-Since.
   case 304:
-    return failure(17, .protocol, "304 Not Modified, though the request was not conditional", head)
+    return failure(
+      17, .protocol, "the server sent 304 Not Modified, but the request was not conditional", head)
 
   // Row 25.
   case 301, 302, 303, 307, 308:
@@ -130,11 +131,13 @@ private func decideRedirect(_ state: TransferState, head: ResponseHead) -> Table
   // A repeated field with the same value counts once.
   let locations = Set(head.values("Location"))
   guard locations.count == 1, let location = locations.first, !location.isEmpty else {
-    return failure(25, .protocol, "status \(head.status) without one Location", head)
+    return failure(
+      25, .protocol, "the server sent status \(head.status), but no Location or several", head)
   }
   guard state.attempts.redirects < state.policy.maximumRedirects else {
     return failure(
-      25, .redirects, "more than \(state.policy.maximumRedirects) redirects in a row", head)
+      25, .redirects,
+      "the server redirected more than \(state.policy.maximumRedirects) times in a row", head)
   }
   return TableDecision(25, .redirect(to: HeaderText.percentEncoded(location)))
 }

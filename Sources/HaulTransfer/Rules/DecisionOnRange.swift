@@ -6,7 +6,8 @@ func decidePart(_ state: TransferState, asked: RequestKind, head: ResponseHead) 
 > {
   // Row 9: no Range was sent.
   guard asked.isRange, let record = state.checkpoint, let validator = record.validator else {
-    return failure(9, .protocol, "206 Partial Content, though no range was asked for", head)
+    return failure(
+      9, .protocol, "the server sent 206 Partial Content, but no range was requested", head)
   }
   // Row 1: the answer does not show which bytes it carries.
   guard head.mediaType != "multipart/byteranges",
@@ -55,7 +56,7 @@ func decideUnsatisfied(
   _ state: TransferState, asked: RequestKind, head: ResponseHead
 ) -> TableDecision<Action> {
   guard asked.isRange, let record = state.checkpoint else {
-    return failure(nil, .http4xx, "416, though no range was asked for", head)
+    return failure(nil, .http4xx, "the server sent 416, but no range was requested", head)
   }
   if case .unsatisfied(let length)? = try? ContentRange(head) {
     // Row 14: another length means another representation.

@@ -14,7 +14,7 @@ func decideRefused(
       retryAfter: head.retryAfter(now: now) ?? head.requestsReturn(now: now))
   case 503 where head.retryAfter(now: now) != nil:
     return failure(
-      19, .rateLimited, "the server asks to come back later (503)", head,
+      19, .rateLimited, "the server asks to try again later (503)", head,
       retryAfter: head.retryAfter(now: now))
   // Row 19: the connection leads to a server that does not answer for this host (RFC 9110 §15.5.20).
   case 421 where !state.attempts.askedFresh:
@@ -26,11 +26,11 @@ func decideRefused(
       return TableDecision(27, .onceWhole)
     }
     return failure(
-      18, .refused(status), "the server answered \(status) behind a redirect, twice", head)
+      18, .refused(status), "the server answered \(status) after a redirect, twice", head)
   // Row 28: a network on the way wants a login of its own (RFC 6585 §6). The answer says nothing about the host.
   case 511:
     return failure(
-      28, .proxy, "a network on the way wants a log-in before it lets anything through (511)", head)
+      28, .proxy, "a network on the way needs a login (511)", head)
 
   // Row 27: the server may reject the range.
   case let status where asked.isRange && state.rejectsRange(status):
@@ -39,7 +39,7 @@ func decideRefused(
   // Only this file has to wait.
   case 402...499 where ![404, 410].contains(head.status) && head.retryAfter(now: now) != nil:
     return failure(
-      19, .http5xx, "the server answered \(head.status) and asks to come back later", head,
+      19, .http5xx, "the server answered \(head.status) and asks to try again later", head,
       retryAfter: head.retryAfter(now: now))
   case 202:
     return failure(
@@ -55,7 +55,7 @@ func decideRefused(
     return failure(nil, .http4xx, "the server offers several files to choose from (300)", head)
   default:
     return failure(
-      nil, .protocol, "the server answered \(head.status), which carries no file", head)
+      nil, .protocol, "the server answered \(head.status), but sent no file", head)
   }
 }
 

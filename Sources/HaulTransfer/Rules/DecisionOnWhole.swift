@@ -7,7 +7,7 @@ func decideWhole(
   if let first = head.partClaim(for: state) {
     if asked.isRange { return decidePart(state, asked: asked, head: head) }
     return failure(
-      26, .protocol, "the server sent a part of the file, from byte \(first), instead of the whole",
+      26, .protocol, "the server sent only a part of the file, from byte \(first)",
       head)
   }
   if let ruling = decideUnwanted(state.policy, new, head, now: now) { return ruling }
@@ -29,11 +29,12 @@ private func decideUnwanted(
   _ policy: TransferState.Policy, _ new: Representation, _ head: ResponseHead, now: HTTPDate
 ) -> TableDecision<Action>? {
   if head.bodyLength == .malformed {
-    return failure(nil, .protocol, "Content-Length is no number, or several", head)
+    return failure(
+      nil, .protocol, "the response's Content-Length is not a number, or has several values", head)
   }
   if let limit = policy.maximumLength, let length = new.completeLength, length > limit {
     return failure(
-      nil, .tooLarge, "the file has \(length) bytes and \(limit) are allowed", head)
+      nil, .tooLarge, "the file has \(length) bytes, but the maximum is \(limit)", head)
   }
   if let error = policy.refusal(ofLength: new.completeLength) {
     return failure(nil, error.errorClass, error.message, head)
@@ -41,7 +42,7 @@ private func decideUnwanted(
   guard let expected = policy.expectedType, !expected.allows(new.mediaType) else { return nil }
   let error = TransferError(
     .suspectPage,
-    "the server sent \(new.mediaType ?? "no media type") and not \(expected) as demanded",
+    "the server sent \(new.mediaType ?? "no media type"), but \(expected) was expected",
     status: head.status)
   return TableDecision(12, .suspect(SuspectPage(new, now: now), error))
 }

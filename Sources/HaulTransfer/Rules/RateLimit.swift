@@ -43,13 +43,13 @@ struct RatePace {
   private var usedUntil: ContinuousClock.Instant?
 
   init(bytesPerSecond: Int64) {
-    precondition(bytesPerSecond > 0, "nothing would ever be read")
+    precondition(bytesPerSecond > 0, "the rate must be at least 1 byte per second")
     self.bytesPerSecond = bytesPerSecond
   }
 
   /// Changes the rate. Bytes read at the old rate delay the next ones by at most ``slack``.
   mutating func change(to bytesPerSecond: Int64, now: ContinuousClock.Instant) {
-    precondition(bytesPerSecond > 0, "nothing would ever be read")
+    precondition(bytesPerSecond > 0, "the rate must be at least 1 byte per second")
     self.bytesPerSecond = bytesPerSecond
     usedUntil = usedUntil.map { min($0, now + Self.slack) }
   }

@@ -57,7 +57,7 @@ struct KnownFile: Sendable {
   func suspicion(of new: Representation, isSame: Bool) -> String? {
     let isPage = new.mediaType == "text/html"
     if isPage, mediaType.map({ $0 != new.mediaType }) ?? !isSame {
-      return "a page in HTML"
+      return "an HTML page"
     }
     if isSame, let length, new.completeLength == length { return nil }
     // A changed query may select another file.

@@ -52,7 +52,7 @@ struct TransferState: Sendable, Hashable {
     func refusal(ofLength length: Int64?) -> TransferError? {
       guard let length, let expectedLength, length != expectedLength else { return nil }
       return TransferError(
-        .length, "the file has \(length) bytes, and not \(expectedLength) as demanded")
+        .length, "the file has \(length) bytes, but \(expectedLength) were expected")
     }
   }
 

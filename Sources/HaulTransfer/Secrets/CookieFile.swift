@@ -25,7 +25,7 @@ package struct CookieFile: Sendable {
   package init(path: String) throws(SecretFile.Problem) {
     self.init(try SecretFile.read(path))
     if let bad = badLines.first, cookies.isEmpty {
-      throw SecretFile.Problem("\(path), line \(bad): no cookie in the Netscape format")
+      throw SecretFile.Problem("\(path): line \(bad) is not a cookie in Netscape format")
     }
   }
 

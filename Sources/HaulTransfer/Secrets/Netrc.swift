@@ -42,7 +42,7 @@ package struct Netrc: Sendable {
         if word == "login" { entries[entries.count - 1].login = value }
         if word == "password" { entries[entries.count - 1].password = value }
       default:
-        throw SecretFile.Problem("\(name) is no netrc file: it has a word that is none of its own")
+        throw SecretFile.Problem("\(name) is not a netrc file: it contains an unknown word")
       }
     }
     self.fallback = fallback.map { entries[$0] }
@@ -76,7 +76,7 @@ package struct Netrc: Sendable {
       })
     else { return nil }
     return
-      "the netrc file has 'machine \(near.machine)', and this needs 'machine \(url.host):\(url.port)'"
+      "the netrc file has 'machine \(near.machine)', but this URL needs 'machine \(url.host):\(url.port)'"
   }
 
   /// Returns the login for an FTP or SFTP URL, over connections that encrypt the password.
@@ -85,7 +85,7 @@ package struct Netrc: Sendable {
   }
 
   private static func lacks(_ word: String, _ name: String) -> SecretFile.Problem {
-    SecretFile.Problem("\(name) is no netrc file: nothing follows the last '\(word)'")
+    SecretFile.Problem("\(name) is not a netrc file: nothing follows the last '\(word)'")
   }
 
   /// The words of the file. A word in quotation marks may hold spaces, and `\` keeps the next character.
@@ -113,7 +113,7 @@ package struct Netrc: Sendable {
         }
       }
       if isQuoted {
-        throw SecretFile.Problem("\(name) is no netrc file: a quotation mark is not closed")
+        throw SecretFile.Problem("\(name) is not a netrc file: a quotation mark is not closed")
       }
       return word
     }

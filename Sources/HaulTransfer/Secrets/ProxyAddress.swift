@@ -21,9 +21,9 @@ public struct ProxyAddress: Sendable, Hashable {
     public var description: String {
       switch self {
       case .malformed:
-        "a proxy is written such as http://proxy.example.org:3128 or socks5h://127.0.0.1:1080, with its port"
+        "a proxy must have the form http://proxy.example.org:3128 or socks5h://127.0.0.1:1080, with a port"
       case .holdsPassword:
-        "a proxy's user and password do not belong where others may see them: a netrc file has them, under 'machine HOST:PORT'"
+        "a proxy must not contain a user or password, which others may see: put them into a netrc file as 'machine HOST:PORT'"
       }
     }
   }

@@ -12,7 +12,7 @@ package struct ProxyRules: Sendable, Hashable {
     let variable: String
     /// The problem as a clause without a full stop. It holds no password.
     package var description: String {
-      "the environment variable \(variable) names no proxy: write it such as http://proxy.example.org:3128"
+      "the environment variable \(variable) is not a valid proxy: write it like http://proxy.example.org:3128"
     }
   }
 

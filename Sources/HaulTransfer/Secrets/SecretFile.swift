@@ -28,10 +28,10 @@ package enum SecretFile {
     guard found.st_mode & (found.st_uid == 0 ? 0o037 : 0o077) == 0 else {
       let isOurs = [found.st_uid, 0].contains(geteuid())
       throw Problem(
-        "\(path) holds secrets and others may read it: "
+        "\(path) contains secrets, but other users may read it: "
           + (isOurs
             ? "run 'chmod 600 \(shellWord(path))'"
-            : "give it to this user alone, as root with 'chown \(SystemUser.ownWord) \(shellWord(path)) && chmod 600 \(shellWord(path))'")
+            : "as root, run 'chown \(SystemUser.ownWord) \(shellWord(path)) && chmod 600 \(shellWord(path))'")
       )
     }
     guard found.st_size <= largest else { throw Problem("\(path) is larger than 1 MiB") }
@@ -59,14 +59,15 @@ package enum SecretFile {
     }
     var found = stat()
     guard unsafe stat(path, &found) == 0 else {
-      return Problem("\(path) may not be read: this user may not enter its directory, or one above")
+      return Problem(
+        "cannot read \(path): this user may not enter its directory or a parent directory")
     }
     let name = shellWord(path)
     let right = found.st_mode & S_IFMT == S_IFDIR ? "700" : "600"
     return Problem(
-      "\(path) may not be read by this user: "
+      "cannot read \(path): this user has no permission; "
         + (found.st_uid == geteuid()
           ? "run 'chmod \(right) \(name)'"
-          : "give it to this user, as root with 'chown \(SystemUser.ownWord) \(name)'"))
+          : "as root, run 'chown \(SystemUser.ownWord) \(name)'"))
   }
 }

@@ -117,12 +117,12 @@ struct Aria2Lines: ListParser {
 
   private mutating func take(_ key: Substring, _ value: Substring, line: Int) {
     guard var entry = try? open?.get() else {
-      if open == nil { fail(line, "the option \(key) belongs to no URL") }
+      if open == nil { fail(line, "the option \(key) does not belong to a URL") }
       return
     }
     switch key {
     case "out": name = String(value)
-    case "dir" where value.hasPrefix("/"): leaveOut("dir with a path from the root")
+    case "dir" where value.hasPrefix("/"): leaveOut("dir with an absolute path")
     case "dir": directory = Self.relative(value)
     case "checksum":
       entry.options.digest = String(value)

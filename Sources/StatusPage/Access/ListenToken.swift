@@ -16,18 +16,18 @@ package struct ListenToken: Sendable {
   package init(firstLineOf text: String, path: String) throws(ListenError) {
     guard let line = text.split(whereSeparator: \.isNewline).first,
       line.utf8.count <= Self.longest
-    else { throw .token(path: path, "holds no line of text") }
+    else { throw .token(path: path, "contains no usable line of text") }
     try self.init(line.filter { $0 != " " && $0 != "\t" }, path: path)
   }
 
   init(_ text: String, path: String = "") throws(ListenError) {
     guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else {
-      throw .token(path: path, "holds something other than printable ASCII characters")
+      throw .token(path: path, "contains other characters than printable ASCII")
     }
     guard text.utf8.count >= Self.shortest else {
       throw .token(
         path: path,
-        "holds fewer than \(Self.shortest) characters; 'openssl rand -hex 32' makes a good one")
+        "contains fewer than \(Self.shortest) characters; make one with 'openssl rand -hex 32'")
     }
     bytes = Array(text.utf8)
   }

@@ -19,15 +19,15 @@ extension ListenError: CustomStringConvertible {
   package var description: String {
     switch self {
     case .inUse(let address):
-      "another program listens on \(address) already; choose another port with --listen"
+      "another program already listens on \(address); choose another port with --listen"
     case .refused(let address, let number):
       "cannot listen on \(address): \(SystemError.reason(number))"
         + (number == EACCES && address.port < 1024
           ? "; ports below 1024 are for root: choose another" : "")
     case .needsToken(let address):
-      "\(address) can be reached from other machines: name a file with a token by --listen-token-file, or listen on 127.0.0.1"
+      "other machines can reach \(address): name a file with a token in --listen-token-file, or listen on 127.0.0.1"
     case .token(let path, let reason): "the token file \(path) \(reason)"
-    case .noRoom: "there is no thread or memory left for the status page"
+    case .noRoom: "there are not enough threads or memory for the status page"
     }
   }
 }

@@ -32,7 +32,7 @@ package struct CredentialDirectory: Sendable {
     _ name: String, in directory: CredentialDirectory?
   ) throws(TransferError) -> Credential {
     guard CredentialName.isOne(name) else {
-      throw TransferError(.credential, "'\(name.prefix(63))' is no name of a credential")
+      throw TransferError(.credential, "'\(name.prefix(63))' is not the name of a credential")
     }
     guard let directory else {
       throw TransferError(
@@ -50,7 +50,7 @@ package struct CredentialDirectory: Sendable {
         path: { $0.hasPrefix("/") ? $0 : "\(directory.path)/\($0)" },
         content: { file throws(SecretFile.Problem) in try SecretFile.read(file) })
     } catch {
-      throw TransferError(.credential, "the credential \(name) cannot be used: \(error)")
+      throw TransferError(.credential, "cannot use the credential \(name): \(error)")
     }
   }
 }

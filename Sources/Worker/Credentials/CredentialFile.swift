@@ -16,7 +16,7 @@ package struct CredentialFile: Sendable {
     name = components.last.map(String.init) ?? ""
     guard CredentialName.isOne(name) else {
       throw SecretFile.Problem(
-        "the name of the credential's file \(path) may have letters, digits, '.', '_' and '-' alone, and begins with a letter or a digit"
+        "the file name of the credential \(path) may contain only letters, digits, '.', '_' and '-', and must begin with a letter or digit"
       )
     }
     let parent = components.dropLast().joined(separator: "/")

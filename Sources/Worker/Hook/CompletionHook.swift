@@ -136,7 +136,7 @@ final class CompletionHook: Sendable {
     do throws(HookProcess.Failure) {
       process = try HookProcess(command, completed.environment)
     } catch {
-      line.warning(.hookFailed, (.reason, LogValue("it cannot be started: \(error.reason)")))
+      line.warning(.hookFailed, (.reason, LogValue("cannot start the command: \(error.reason)")))
       return leave(completed)
     }
     let isOver = state.withLock { state in

@@ -65,7 +65,7 @@ extension JobRun {
     ending.result = .failed
     ending.error = .silent
     ending.message =
-      "no answer within \(Int(silence / .seconds(1))) s, and other jobs waited for the slot"
+      "the server did not answer within \(Int(silence / .seconds(1))) s, and other jobs waited for the slot"
     return ending
   }
 

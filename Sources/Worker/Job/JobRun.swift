@@ -158,7 +158,7 @@ final class JobRun: Sendable {
     let url = try WebURL(lease.url, schemes: WebURL.knownSchemes)
     guard !url.hasCredentials else {
       throw TransferError(
-        .blockedURL, "credentials in a URL are not sent")
+        .blockedURL, "the URL contains a user or password, which Haul does not send")
     }
     guard let path = try? RelativePath(lease.destination) else {
       throw TransferError(.pathConflict, "\(lease.destination) is not a path below a store")
@@ -263,7 +263,7 @@ final class JobRun: Sendable {
     order.stallTimeout = lease.options.stallTimeout.map { .seconds(max($0, 1)) }
     if let text = lease.options.expectType {
       guard let type = ExpectedType(text) else {
-        throw TransferError(.suspectPage, "the job's expect_type \(text) is no media type")
+        throw TransferError(.suspectPage, "the job's expect_type \(text) is not a media type")
       }
       order.expectedType = type
     }
@@ -271,7 +271,7 @@ final class JobRun: Sendable {
     order.acceptUnverifiedLength = lease.options.acceptUnverifiedLength ?? false
     if let text = lease.options.digest {
       guard let digest = ExpectedDigest(spelled: text) else {
-        throw TransferError(.digest, "the job's digest \(text) is not one that can be checked")
+        throw TransferError(.digest, "Haul cannot check the job's digest \(text)")
       }
       order.digest = digest
     }

@@ -79,7 +79,7 @@ struct CommandLineTests {
     ),
     Refusal(
       "submit ftp:/x", 65,
-      "haul submit: the URL lacks a slash: one begins with scheme://host/. The URL is 'ftp:/x'. Nothing was submitted."
+      "haul submit: the URL has too few slashes: it must begin with scheme://host/. The URL is 'ftp:/x'. Nothing was submitted."
     ),
     Refusal(
       "submit films", 65,
@@ -90,7 +90,7 @@ struct CommandLineTests {
       "haul submit: the URL contains a user name or password, which the database would store"
     ),
     Refusal(
-      "submit http://h/ http://me:hunter2@[h/a", 65, "haul submit: URL 2: the URL cannot be parsed"),
+      "submit http://h/ http://me:hunter2@[h/a", 65, "haul submit: URL 2: cannot parse the URL"),
     Refusal(
       "submit http://h/a --out ../a", 65,
       "haul submit: the path '../a' has a '.', '..' or empty component. Nothing was submitted."),
@@ -109,7 +109,7 @@ struct CommandLineTests {
       let urls = (1...9).map { $0 == 7 ? "http://[h/7" : "http://h/\($0)" }
       try directory.write(urls.joined(separator: "\n"), to: "list.txt")
       let refusal = Refusal(
-        "submit -i list.txt", 65, "haul submit: list.txt:7: the URL cannot be parsed")
+        "submit -i list.txt", 65, "haul submit: list.txt:7: cannot parse the URL")
       try await check(refusal, on: database, directory: directory.path)
       #expect(try await haul(["jobs", "--json"], on: database).standardOutput == [])
     }

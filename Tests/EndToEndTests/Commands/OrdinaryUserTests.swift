@@ -8,7 +8,7 @@ import Testing
 struct OrdinaryUserTests {
   /// Does as root what stands in single quotation marks at the end of a sentence.
   private static func follow(_ sentence: String?) async throws {
-    let advice = try #require(sentence?.firstMatch(of: /as root with '([^']+)'\.$/)?.1)
+    let advice = try #require(sentence?.firstMatch(of: /as root,? run '([^']+)'\.$/)?.1)
     let done = try await ChildProcess.run("/bin/sh", ["-c", String(advice)])
     #expect(done.exit == .code(0), "\(done.standardError)")
   }
@@ -20,13 +20,13 @@ struct OrdinaryUserTests {
 
   /// `PLACE` is root's, and its directory `closed` nobody else's to enter.
   private static let refusals: [(command: String, sentence: String)] = [
-    ("get http://h/a -d PLACE", "this user may not write in PLACE: \(output)."),
-    ("get http://h/a", "this user may not write in PLACE: \(output)."),
+    ("get http://h/a -d PLACE", "this user may not write to PLACE: \(output)."),
+    ("get http://h/a", "this user may not write to PLACE: \(output)."),
     (
       "get http://h/a -d PLACE/new/a",
-      "PLACE/new/a is not there, and this user may not write in PLACE: \(output), or make it as root with 'install -d -o nobody PLACE/new/a'."
+      "PLACE/new/a does not exist, and this user may not write to PLACE: \(output), or as root run 'install -d -o nobody PLACE/new/a'."
     ),
-    ("get http://h/a -d PLACE/closed", "this user may not write in PLACE/closed: \(output)."),
+    ("get http://h/a -d PLACE/closed", "this user may not write to PLACE/closed: \(output)."),
     ("get http://h/a -d closed/a", "this user may not enter PLACE/closed: \(output)."),
     (
       "get http://h/a -d link",
@@ -34,17 +34,17 @@ struct OrdinaryUserTests {
     ),
     (
       "up",
-      "PLACE/downloads is not there, and this user may not write in PLACE: \(store), or make it as root with 'install -d -o nobody PLACE/downloads'."
+      "PLACE/downloads does not exist, and this user may not write to PLACE: \(store), or as root run 'install -d -o nobody PLACE/downloads'."
     ),
     (
       "up --store new",
-      "PLACE/new is not there, and this user may not write in PLACE: \(store), or make it as root with 'install -d -o nobody PLACE/new'."
+      "PLACE/new does not exist, and this user may not write to PLACE: \(store), or as root run 'install -d -o nobody PLACE/new'."
     ),
-    ("up --store PLACE", "this user may not write in PLACE: \(store)."),
-    ("manual PLACE", "this user may not write in PLACE: \(manual)."),
+    ("up --store PLACE", "this user may not write to PLACE: \(store)."),
+    ("manual PLACE", "this user may not write to PLACE: \(manual)."),
     (
       "manual man/man1",
-      "PLACE/man/man1 is not there, and this user may not write in PLACE: \(manual), or make it as root with 'install -d -o nobody PLACE/man/man1'."
+      "PLACE/man/man1 does not exist, and this user may not write to PLACE: \(manual), or as root run 'install -d -o nobody PLACE/man/man1'."
     ),
   ]
 
@@ -75,7 +75,7 @@ struct OrdinaryUserTests {
     #expect(output.exit == .code(77))
     #expect(
       output.standardError == [
-        "haul manual: this user may not write \(place.path("haul.1")): \(Self.manual)."
+        "haul manual: this user may not write to \(place.path("haul.1")): \(Self.manual)."
       ])
   }
 
@@ -91,8 +91,8 @@ struct OrdinaryUserTests {
       #expect(refused.exit == .code(77))
       #expect(
         refused.standardError == [
-          "haul store init: \(directory) is not there, and this user may not write in \(place.path): "
-            + "name a directory of this user's own, or make it as root with 'install -d -o nobody \(directory)'."
+          "haul store init: \(directory) does not exist, and this user may not write to \(place.path): "
+            + "name a directory that this user owns, or as root run 'install -d -o nobody \(directory)'."
         ])
       try await Self.follow(refused.standardError.last)
       #expect(try await OrdinaryUser.run(initialise, environment: database).exit == .code(0))
@@ -102,7 +102,7 @@ struct OrdinaryUserTests {
       #expect(closed.exit == .code(77))
       #expect(
         closed.standardError == [
-          "haul store init: this user may not read \(directory): name a directory of this user's own."
+          "haul store init: this user may not read \(directory): name a directory that this user owns."
         ])
     }
   }
@@ -113,7 +113,7 @@ struct OrdinaryUserTests {
     try await HaulPool.open { pool in
       let closed = pool.directory + below
       #expect(chmod(pool.directory, 0o755) == 0)
-      let act = below.isEmpty ? "write in" : "read"
+      let act = below.isEmpty ? "write to" : "read"
       if !below.isEmpty {
         #expect(chmod(closed, 0o700) == 0 && chmod(pool.directory, 0o777) == 0)
       }
@@ -122,7 +122,7 @@ struct OrdinaryUserTests {
       let database = ["HAUL_DATABASE_URL": relay.conninfo]
       let store = ["--store", "data=\(pool.directory)"]
       let sentence =
-        "this user may not \(act) \(closed): it belongs to root; give it to the user that workers run as, as root with 'chown -R nobody \(closed)'."
+        "this user may not \(act) \(closed): it belongs to root; as root, run 'chown -R nobody \(closed)'."
       let check = try await OrdinaryUser.run(["check"] + store, environment: database)
       #expect(check.exit == .code(78))
       #expect(check.standardOutput.contains { $0.hasSuffix(sentence.dropLast()) })
@@ -145,7 +145,7 @@ struct OrdinaryUserTests {
     #expect(refused.exit == .code(78))
     #expect(
       refused.standardError == [
-        "haul worker: \(place.path) may not be read by this user: give it to this user, as root with 'chown nobody \(place.path)'."
+        "haul worker: cannot read \(place.path): this user has no permission; as root, run 'chown nobody \(place.path)'."
       ])
     try await Self.follow(refused.standardError.last)
     // On to what else is wrong here.
@@ -168,7 +168,7 @@ struct OrdinaryUserTests {
       let advice =
         below.isEmpty
         ? "run haul as the user that owns it"
-        : "it belongs to root; give it to the user that owns the store, as root with 'chown -R --reference=\(pool.directory) \(closed)'"
+        : "it belongs to root; as root, run 'chown -R --reference=\(pool.directory) \(closed)'"
       let command = ["worker", "--exit-when-idle", "--store", "data=\(pool.directory)"]
       let refused = try await OrdinaryUser.run(
         command, environment: ["HAUL_DATABASE_URL": relay.conninfo])
@@ -181,11 +181,11 @@ struct OrdinaryUserTests {
   @Test(arguments: [
     (
       mode_t(0o644),
-      "holds secrets and others may read it: give it to this user alone, as root with 'chown nobody FILE && chmod 600 FILE'."
+      "FILE contains secrets, but other users may read it: as root, run 'chown nobody FILE && chmod 600 FILE'."
     ),
     (
       mode_t(0o600),
-      "may not be read by this user: give it to this user, as root with 'chown nobody FILE'."
+      "cannot read FILE: this user has no permission; as root, run 'chown nobody FILE'."
     ),
   ])
   func `a file of secrets that is root's is given away as the advice says`(
@@ -198,7 +198,7 @@ struct OrdinaryUserTests {
     let refused = try await OrdinaryUser.run(words, directory: place.path)
     #expect(refused.exit == .code(78))
     #expect(
-      refused.standardError == ["haul get: \(file) \(sentence.replacing("FILE", with: file))"])
+      refused.standardError == ["haul get: \(sentence.replacing("FILE", with: file))"])
     try await Self.follow(refused.standardError.last)
     // On to what else this user may not do.
     #expect(try await OrdinaryUser.run(words, directory: place.path).exit == .code(77))

@@ -191,7 +191,7 @@ struct ExampleProgramTests {
     child.signal(SIGINT)
     let output = try await child.result()
     #expect(output.exit == .code(1))
-    #expect(output.standardOutput.last == "failed: cancelled: the download was ended")
+    #expect(output.standardOutput.last == "failed: cancelled: the download was cancelled")
     #expect(output.standardOutput.contains { $0.hasSuffix(" bytes of resume data") })
     #expect(try place.names.contains("file.resume"))
     place.gate.open()

@@ -68,7 +68,7 @@ struct FaultOfStoreTests {
       let released = try await worker.event("job.released")
       #expect(
         released[field: "message"]?.hasPrefix(
-          "the file takes \((large + 1 << 20 - 1) >> 20) MiB, and the disk has room for ")
+          "the file needs \((large + 1 << 20 - 1) >> 20) MiB, but the disk has only ")
           == true)
       try FileManager.default.removeItem(atPath: filler)
       try await worker.event("store.opened")

@@ -46,7 +46,7 @@ struct StoreRightsTests {
       #expect(check.exit == .code(78))
       #expect(
         check.standardOutput.contains {
-          $0.contains("this user may not write in \(parts + below)")
+          $0.contains("this user may not write to \(parts + below)")
         }, "\(check.standardOutput)")
 
       try await pool.command("submit", origin.url("/a"), "--out", "a", "--max-attempts", "1")
@@ -54,7 +54,7 @@ struct StoreRightsTests {
       let closed = try await worker.event("store.closed")
       let reason = try #require(closed[field: "reason"])
       #expect(
-        reason.hasPrefix("this user may not write in \(parts + below): it belongs to nobody; "))
+        reason.hasPrefix("this user may not write to \(parts + below): it belongs to nobody; "))
       try await eventually("the view to tell") {
         try await pool.value(
           "SELECT coalesce(trouble, '') = $1 FROM haul.workers", ["data: " + reason])

@@ -152,7 +152,7 @@ import Testing
     #expect(output.exit == .code(1))
     #expect(
       output.said.contains(
-        "haul get: \(origin.urls("one")[0]): a file stands at one already; use --if-exists skip, replace or rename"
+        "haul get: \(origin.urls("one")[0]): the file one already exists; use --if-exists skip, replace or rename"
       ))
     #expect(origin.requests == 1)
     #expect(try place.files() == ["one", "two"])

@@ -142,7 +142,7 @@ import Testing
       let output = try await place.get("http://h/a", to: directory)
       #expect(output.exit == .code(74))
       #expect(
-        output.said == ["haul get: \(directory) cannot be written: Read-only file system."])
+        output.said == ["haul get: cannot write to \(directory): Read-only file system."])
       #expect(place.server == nil)
     }
   }

@@ -21,7 +21,7 @@ import Testing
     #expect(output.exit == .code(1))
     #expect(
       output.said.dropFirst() == [
-        "haul get: \(origin.urls("one")[0]): a directory stands at taken",
+        "haul get: \(origin.urls("one")[0]): taken is a directory",
         "haul get: 1 file failed (1 path_conflict).",
       ])
     #expect(output.standardOutput == [])

@@ -37,11 +37,11 @@ import Testing
     static let all = [
       Case(
         testDescription: "wrong digest", error: "digest",
-        says: "\(Case.sha256), and not \(Case.zeros)",
+        says: "\(Case.sha256), but \(Case.zeros) was expected",
         options: ["--checksum", "sha-256=\(Case.zeros)"], requests: 1),
       Case(
         testDescription: "wrong digest by the server's own word", error: "digest",
-        says: "the server says that it is 00000000", requests: 2,
+        says: "but the server states 00000000", requests: 2,
         handler: { request, reply in
           let whole = Representation(seed: 5, length: JobFailureTests.length)
           try reply.head(

@@ -66,7 +66,7 @@ struct ListFormatTests {
       #expect(output.exit == .code(1))
       #expect(
         output.standardError.first?.hasSuffix(
-          "the file has 5000 bytes, and not 5001 as demanded") == true)
+          "the file has 5000 bytes, but 5001 were expected") == true)
       #expect(output.standardError.first?.hasPrefix("haul submit: length: ") == true)
       #expect(try pool.parts() == [])
     }

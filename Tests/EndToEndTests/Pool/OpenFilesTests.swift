@@ -83,7 +83,7 @@ import Testing
     try await limit(worker, to: 4)
     let job = try await file.submit(to: pool)
     let closed = try await worker.event("store.closed")
-    #expect(closed[field: "reason"]?.contains("as many files open as it may") == true)
+    #expect(closed[field: "reason"]?.contains("its limit of open files") == true)
     #expect(try await pool.state(of: job) != "failed")
     try await limit(worker, to: 1024)
     try await worker.event("store.opened", within: .seconds(60))

@@ -185,7 +185,7 @@ import Testing
         testDescription: "304 with a length and no body",
         answer: { try $1.head("HTTP/1.1 304 Not Modified\nContent-Length: 50000") }),
       Case(
-        testDescription: "a page in HTML", error: "suspect_page",
+        testDescription: "an HTML page", error: "suspect_page",
         answer: {
           try $1.head("HTTP/1.1 200 OK\nContent-Type: text/html\nContent-Length: 5")
           try $1.body("login")

@@ -55,7 +55,7 @@ import Testing
     #expect(try await place.get(command + [origin.url("/file")]).exit == .code(0))
     let output = try await place.get(command + [origin.url("/page")])
     #expect(output.exit == .code(1))
-    #expect(output.said.joined().contains("text/html and not application/zip as demanded"))
+    #expect(output.said.joined().contains("text/html, but application/zip was expected"))
     #expect(try FileTree.files(below: place.directory).count == 1)
   }
 

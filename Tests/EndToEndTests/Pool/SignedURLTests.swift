@@ -178,7 +178,7 @@ import Testing
       #expect(refused.exit == .code(65))
       #expect(
         refused.standardError == [
-          "haul replace-url: \(map):5: no unfinished job of the batch has the old URL, or this URL with another query. Nothing was changed."
+          "haul replace-url: \(map):5: no unfinished job of the batch has the old URL, or this URL with a different query. Nothing was changed."
         ])
       let said = try await pool.command(
         "replace-url", "--batch", "b", "--map", map, "--skip-bad")

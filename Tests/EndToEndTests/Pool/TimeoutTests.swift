@@ -34,7 +34,8 @@ import Testing
       try await pool.wait(for: 1, toBe: "failed")
       #expect(try await pool.value("SELECT error FROM haul.jobs") == "timeout")
       #expect(
-        try await pool.value("SELECT message FROM haul.jobs") == "no answer within 1.0 seconds")
+        try await pool.value("SELECT message FROM haul.jobs")
+          == "the server did not answer within 1.0 seconds")
       never.open()
       try await pool.stop(worker)
     }

@@ -196,7 +196,7 @@ import Testing
       "closed": "unreadable: cannot open closed: Permission denied",
       "x/hidden": "unreadable: cannot open x/hidden: Permission denied",
       "y/short":
-        "10 bytes long, not 50000; cannot set y/short aside: Permission denied, so its job is not queued again",
+        "10 bytes long, not 50000; cannot rename y/short to short.damaged: Permission denied, so its job is not queued again",
       "short": "10 bytes long, not 50000",
     ]
     try await HaulPool.open { pool in
@@ -271,7 +271,7 @@ import Testing
         (store + ["--state", "failed"], 64, "only completed jobs"),
         (store + ["--batch", "none"], 65, "there is no batch"),
         (["--store", "data=/tmp"], 78, "/tmp has no marker of a store"),
-        (["--store", "data=/tmp/none/here"], 78, "/tmp/none/here is not there"),
+        (["--store", "data=/tmp/none/here"], 78, "/tmp/none/here does not exist"),
         (["--store", "none=\(pool.directory)"], 65, "there is no store"),
         // Of these files none is there.
         (["--store", "\(HaulPool.store)=\(other.path)", "--requeue"], 78, "Haul compared no file"),

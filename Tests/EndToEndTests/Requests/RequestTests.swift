@@ -127,12 +127,12 @@ import Testing
           ["get", "http://h/a", "--header", "Authorization: hunter2"], 64,
           "--credential or --netrc for a login"
         ),
-        (["submit", "http://h/a", "--header", "Range: bytes=0-"], 64, "for haul itself"),
+        (["submit", "http://h/a", "--header", "Range: bytes=0-"], 64, "Haul sends its own"),
         (["submit", "http://h/a", "--credential", "../x"], 64, "the name of a credential"),
         (worker + ["--proxy", "http://me:hunter2@h:1"], 64, "netrc"),
         (worker + ["--netrc", open], 78, "chmod 600"),
-        (worker + ["--netrc", junk], 78, "no netrc file"),
-        (worker + ["--cookies", junk], 78, "no cookie"),
+        (worker + ["--netrc", junk], 78, "not a netrc file"),
+        (worker + ["--cookies", junk], 78, "not a cookie"),
         (worker + ["--ca-file", junk], 78, "no certificate"),
         (
           worker + ["--ca-file", "/nonexistent"], 78,
@@ -160,7 +160,7 @@ import Testing
       let output = try await pool.haul(["submit", "-i", list])
       #expect(output.exit == .code(65))
       #expect(
-        output.standardError.contains { $0.contains("the header Authorization holds a secret") })
+        output.standardError.contains { $0.contains("the header Authorization contains a secret") })
       #expect(!output.standardError.contains { $0.contains("hunter2") })
     }
   }

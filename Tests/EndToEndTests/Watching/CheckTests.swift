@@ -256,8 +256,8 @@ struct CheckTests {
           environment: ["HAUL_DATABASE_URL": pool.database.conninfo])
         #expect(output.exit == .code(code), "\(line)")
         let said = (output.standardOutput + output.standardError).joined(separator: "\n")
-        #expect(said.contains("this user may not write in \(closed): "), "\(said)")
-        #expect(said.contains(": it owns it, and 'chmod u+rwx \(closed)' lets it"), "\(said)")
+        #expect(said.contains("this user may not write to \(closed): "), "\(said)")
+        #expect(said.contains(": run 'chmod u+rwx \(closed)'"), "\(said)")
       }
     }
   }
@@ -268,7 +268,7 @@ struct CheckTests {
       #expect(output.exit == .code(77))
       #expect(
         output.standardError == [
-          "haul store init: this user may not write in /proc/self: name a directory of this user's own."
+          "haul store init: this user may not write to /proc/self: name a directory that this user owns."
         ])
     }
   }
@@ -282,7 +282,7 @@ struct CheckTests {
       for (path, advice) in [
         (
           own,
-          "it belongs to nobody; give it to the user that owns the store, as root with 'chown -R --reference=\(store) \(own)'"
+          "it belongs to nobody; as root, run 'chown -R --reference=\(store) \(own)'"
         ),
         (store, "run haul as the user that owns it"),
       ] {
@@ -293,7 +293,7 @@ struct CheckTests {
         #expect(output.exit == .code(77))
         #expect(
           output.standardError.last?.hasSuffix(
-            "this user may not write in \(path): \(advice).") == true, "\(output.standardError)")
+            "this user may not write to \(path): \(advice).") == true, "\(output.standardError)")
       }
     }
   }

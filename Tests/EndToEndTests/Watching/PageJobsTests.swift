@@ -41,9 +41,9 @@ import Testing
 
   @Test(arguments: [
     ("/api/jobs?state=odd", "400", "Unknown state."),
-    ("/api/jobs?before=x", "400", "A job id is a number from 1 up."),
+    ("/api/jobs?before=x", "400", "A job id is a whole number of at least 1."),
     ("/api/jobs?batch=none", "404", "There is no such job, batch, queue or host."),
-    ("/api/job", "400", "A job id is a number from 1 up."),
+    ("/api/job", "400", "A job id is a whole number of at least 1."),
     ("/api/job?id=99", "404", "There is no such job, batch, queue or host."),
   ])
   func `a question that means nothing is answered by a sentence`(

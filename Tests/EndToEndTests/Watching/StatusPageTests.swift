@@ -219,7 +219,7 @@ struct StatusPageTests {
       #expect(open.exit == .code(78))
       #expect(
         open.standardError == [
-          "haul coordinator: \(file) holds secrets and others may read it: run 'chmod 600 \(file)'."
+          "haul coordinator: \(file) contains secrets, but other users may read it: run 'chmod 600 \(file)'."
         ])
       chmod(file, 0o600)
 
@@ -259,7 +259,8 @@ struct StatusPageTests {
       let second = try await pool.haul(["coordinator", "--listen", page.address])
       #expect(second.exit == .code(69))
       #expect(
-        second.standardError.last?.contains("another program listens on \(page.address)") == true)
+        second.standardError.last?.contains("another program already listens on \(page.address)")
+          == true)
       let foreign = try await pool.haul(["coordinator", "--listen", "127.0.0.1.1:1"])
       #expect(foreign.exit == .code(64))
     }

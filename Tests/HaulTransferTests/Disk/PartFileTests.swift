@@ -99,10 +99,10 @@ import Testing
   /// A real quota takes a kernel that has a format for them: what the number leads to is looked at here.
   @Test(
     arguments: [
-      (ENOSPC, 5, "the file takes 1 MiB, and the disk has room for 0 MiB"),
-      (EFBIG, 50, "the file takes 1 MiB, and the disk has room for 0 MiB"),
-      (EDQUOT, 50, "the file takes 1 MiB, and a quota leaves less"),
-      (EOPNOTSUPP, 5, "the file takes 1 MiB, and the disk has room for 0 MiB"),
+      (ENOSPC, 5, "the file needs 1 MiB, but the disk has only 0 MiB free"),
+      (EFBIG, 50, "the file needs 1 MiB, but the disk has only 0 MiB free"),
+      (EDQUOT, 50, "the file needs 1 MiB, but the quota leaves less"),
+      (EOPNOTSUPP, 5, "the file needs 1 MiB, but the disk has only 0 MiB free"),
       (EOPNOTSUPP, 10, nil),
     ] as [(Int32, Int64, String?)])
   func `room that cannot be set aside`(_ number: Int32, _ free: Int64, _ message: String?) {
@@ -114,7 +114,7 @@ import Testing
     let shortage = PartFile.shortage(of: .max, after: EFBIG, free: .max)
     #expect(
       shortage?.message
-        == "the file takes 8796093022208 MiB, and the disk has room for 8796093022207 MiB")
+        == "the file needs 8796093022208 MiB, but the disk has only 8796093022207 MiB free")
   }
 
   @Test(.enabled(if: getuid() == 0, "mounting takes root"))

@@ -88,7 +88,7 @@ struct TargetTests {
     bench.half.open()
     let error = try #require(await failure(download))
     let path = bench.directory.path("slow")
-    #expect(error.errorClass == .exists && error.message == "a file stands at \(path) already")
+    #expect(error.errorClass == .exists && error.message == "the file \(path) already exists")
   }
 
   // MARK: - After shutdown
@@ -145,9 +145,9 @@ struct TargetTests {
     let error = #expect(throws: TransferError.self) { try Downloader(configuration) }
     let reason =
       switch path {
-      case "": "the path of the file of certificates (caFile) is empty"
-      case "/": "the file of certificates / cannot be read: Is a directory"
-      default: "the file of certificates \(path) cannot be read: No such file or directory"
+      case "": "the path of the CA file (caFile) is empty"
+      case "/": "cannot read the CA file /: Is a directory"
+      default: "cannot read the CA file \(path): No such file or directory"
       }
     #expect(error?.message == reason && error?.errorClass != nil)
   }

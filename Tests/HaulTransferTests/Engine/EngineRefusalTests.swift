@@ -36,7 +36,8 @@ struct EngineRefusalTests {
       let error = try #require(result.outcome.error)
       #expect(error.message == "the addresses 127.0.0.2 and ::1 are not public")
       #expect(
-        "\(error)".hasSuffix("; addressPolicy may allow 127.0.0.2/32 and ::1/128"), "\(error)")
+        "\(error)".hasSuffix(
+          "; if you trust it, set addressPolicy to allow 127.0.0.2/32 and ::1/128"), "\(error)")
     }
   }
 
@@ -53,7 +54,8 @@ struct EngineRefusalTests {
       #expect(error.errorClass == .connect)
       #expect(
         error.description.hasSuffix(
-          "; not tried, since not public: 127.0.0.1; addressPolicy may allow 127.0.0.1/32"),
+          "; skipped because they are not public: 127.0.0.1; if you trust it, set addressPolicy to allow 127.0.0.1/32"
+        ),
         "\(error)")
     }
   }

@@ -230,7 +230,7 @@ struct FTPTests {
     }
   }
 
-  @Test func `a busy server is a host's trouble, and a log-in refused one of the credential`()
+  @Test func `a busy server is a host's trouble, and a login refused one of the credential`()
     async throws
   {
     var habits = FTPServer.Habits()
@@ -263,7 +263,7 @@ struct FTPTests {
       #expect(try plain.commands(["USER", "PASS"]) == [])
       let url = "ftp://tls.test:\(server.port)/no/a"
       // No such directory: pyftpdlib breaks off data connections over TLS, those of curl(1) too, and here it is the
-      // log-in that counts.
+      // login that counts.
       let right = try await fetch(url, "hunter2").error
       #expect(right?.errorClass == .noFile, "\(String(describing: right))")
       let wrong = try await fetch(url, "hunter3").error

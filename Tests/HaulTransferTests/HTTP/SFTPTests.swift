@@ -150,7 +150,7 @@ struct SFTPTests {
     #expect(try await fetch("hunter2", knownHosts: server.knownHosts).holds(small))
     let error = try await fetch("hunter3", knownHosts: server.knownHosts).error
     #expect(error?.errorClass == .credential)
-    #expect(error?.message == "the server refuses the log-in")
+    #expect(error?.message == "the server refused the login")
     #expect(try server.passwords() == ["user hunter2", "user hunter3"])
   }
 

@@ -30,7 +30,7 @@ struct HostileTLSTests {
     }
     let error = try #require(try await bench.failure(origin.url("sized")))
     #expect(error.errorClass == .tls)
-    #expect(error.message.hasPrefix("the server's certificate is refused: "))
+    #expect(error.message.hasPrefix("cannot verify the server's certificate: "))
     #expect(error.message.contains(Self.reasons[proof] ?? "none"))
   }
 

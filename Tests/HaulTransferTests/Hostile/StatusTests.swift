@@ -42,7 +42,7 @@ struct StatusTests {
         "HTTP/1.1 200 OK\nX: \(String(repeating: "x", count: 200_000))\nContent-Length: 5")
       try reply.body("bytes")
     }
-    #expect(outcome.error?.message.contains("longer than haul reads") == true)
+    #expect(outcome.error?.message.contains("a header that is too long") == true)
   }
 
   @Test func `203 carries the file`() async throws {
@@ -68,7 +68,7 @@ struct StatusTests {
     }
     #expect(outcome.error?.errorClass == errorClass)
     #expect(outcome.error?.retryAfter == (status.hasPrefix("202") ? .seconds(7) : nil))
-    let says = ["202": "still preparing", "511": "wants a log-in", "300": "several files"]
+    let says = ["202": "still preparing", "511": "needs a login", "300": "several files"]
     #expect(outcome.error?.message.contains(says["\(status.prefix(3))"] ?? "?") == true)
   }
 

@@ -108,7 +108,7 @@ struct SuspectPageTests {
       #expect(try outcome.holds(Self.file))
     } else {
       #expect(outcome.error?.errorClass == .suspectPage)
-      #expect(outcome.error?.message.contains("application/zip and not \(type)") == true)
+      #expect(outcome.error?.message.contains("application/zip, but \(type) was expected") == true)
     }
   }
 

@@ -255,7 +255,7 @@ struct DownloadListEntryTests {
         continue
       }
       #expect(error.errorClass == .pathConflict)
-      #expect(error.message.contains("\(text) is no file URL"))
+      #expect(error.message.contains("\(text) is not a file URL"))
     }
     #expect(bench.asked.isEmpty)
     // The path may be set afterwards.

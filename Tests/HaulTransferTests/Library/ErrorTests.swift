@@ -41,7 +41,7 @@ struct ErrorTests {
   /// The program has given another URL than the one that is refused.
   @Test(arguments: [
     ("http://10.1.2.3/x", "a redirect leads to 10.1.2.3: the address 10.1.2.3 is not public"),
-    ("ftp://127.0.0.1/", " leads elsewhere: the URL's scheme is 'ftp'"),
+    ("ftp://127.0.0.1/", ": the URL's scheme is 'ftp'"),
   ])
   func `what a redirect has led to is said to come from one`(
     _ target: String, _ sentence: String

@@ -267,7 +267,7 @@ struct PartTransferAnswerTests {
     let origin = try OriginServer(handler: source.handler)
     let outcome = try await run(origin) { $0.expectedLength = 299_999 }.outcome
     #expect(outcome.error?.errorClass == .length)
-    #expect(outcome.error?.message == "the file has 300000 bytes, and not 299999 as demanded")
+    #expect(outcome.error?.message == "the file has 300000 bytes, but 299999 were expected")
     let chunked = try OriginServer { [source] _, reply in
       try reply.head("HTTP/1.1 200 OK\nTransfer-Encoding: chunked")
       try reply.chunk(source.pattern.bytes(in: 0..<1000))

@@ -124,7 +124,7 @@ import Testing
     arguments: [
       ("application/zip", 10, nil), ("application/pdf", 10, nil),
       ("application/json", 10, "a response without the validator that the file had"),
-      ("text/html", 10, "a page in HTML"), ("text/html", 90_000, "a page in HTML"),
+      ("text/html", 10, "an HTML page"), ("text/html", 90_000, "an HTML page"),
       (nil, 90_000, "a response without the validator that the file had"),
       (nil, 10, "a response without the validator that the file had"),
     ] as [(String?, Int64, String?)])

@@ -26,7 +26,7 @@ struct TransferErrorTests {
     #expect(refused?.remedy == .allow([block]))
     #expect(
       refused?.description
-        == "blockedAddress: the address 127.0.0.1 is not public; addressPolicy may allow 127.0.0.1/32"
+        == "blockedAddress: the address 127.0.0.1 is not public; if you trust it, set addressPolicy to allow 127.0.0.1/32"
     )
     let bench = try DownloadBench()
     _ = try await bench.download(origin.url("/"))
@@ -34,7 +34,7 @@ struct TransferErrorTests {
       try await bench.downloader.download(origin.url("/"), to: bench.directory.path("a"))
     }
     #expect(taken?.remedy == .ifExists)
-    #expect(taken?.description.hasSuffix("; ifExists may be skip, replace or rename") == true)
+    #expect(taken?.description.hasSuffix("; set ifExists to skip, replace or rename") == true)
     #expect(TransferError(.io, "no").description == "io: no")
   }
 }

@@ -20,9 +20,9 @@ struct CookieTests {
     #expect(origin.asked.count == 2)
   }
 
-  /// As NASA Earthdata does it: the data host sends to the log-in host, that one wants Basic, and sends back with a code, for
+  /// As NASA Earthdata does it: the data host sends to the login host, that one wants Basic, and sends back with a code, for
   /// which the data host sets a cookie. A cut then leads to a range that has the cookie already.
-  @Test func `a log-in at another host leads back to the data`() async throws {
+  @Test func `a login at another host leads back to the data`() async throws {
     let data = Watched("")
     let login = try OriginServer(address: "127.0.0.2") { request, reply in
       guard request[field: "Authorization"] == "Basic bWU6cHc=" else {
@@ -52,7 +52,7 @@ struct CookieTests {
       try await DownloadBench(configuration).download(origin.url("/file")) == Self.file.result)
     let cookies = origin.log.value.exchanges.compactMap { $0.request[field: "Cookie"] }
     #expect(cookies.last.map { Set($0.split(separator: "; ")) } == ["own=1", "session=s"])
-    // The log-in host is asked once.
+    // The login host is asked once.
     #expect(login.log.value.exchanges.count == 1)
   }
 

@@ -98,7 +98,7 @@ struct DigestLoginTests {
     }
   }
 
-  /// What libcurl keeps of one log-in must not be said to another server, nor after its time.
+  /// What libcurl keeps of one login must not be said to another server, nor after its time.
   @Test func `hosts and nonces are told apart on the connections of one engine`() async throws {
     let (one, two) = (try strict("one"), try strict("two"))
     var configuration = Engine.Configuration.test

@@ -44,7 +44,8 @@ struct IdentityTests {
     }
     #expect(
       error?.message.hasSuffix(
-        "; the netrc file has 'machine 127.0.0.1:1', and this needs 'machine \(home.host)'") == true
+        "; the netrc file has 'machine 127.0.0.1:1', but this URL needs 'machine \(home.host)'")
+        == true
     )
   }
 

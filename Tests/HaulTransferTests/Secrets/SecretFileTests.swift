@@ -70,7 +70,7 @@ struct SecretFileTests {
   @Test(arguments: ["machine", "machine h login", "mashine h", "machine h password \"x"])
   func `what is no netrc file is refused without a word of it`(text: String) {
     let error = #expect(throws: SecretFile.Problem.self) { try Netrc(text + " ", name: "N") }
-    #expect(error?.description.hasPrefix("N is no netrc file: ") == true)
+    #expect(error?.description.hasPrefix("N is not a netrc file: ") == true)
   }
 
   @Test(

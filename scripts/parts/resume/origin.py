@@ -408,7 +408,7 @@ CASES = [
     odd_range("206 in gzip", part_of_gzip),
     odd_range("206 is cut, once", part_cut),
     odd_range("416 to every range", not_satisfiable),
-    Case("a log-in page for the rest", held(OLD), log_in_page),
+    Case("a login page for the rest", held(OLD), log_in_page),
     Case("the part file is longer than the file", held(OLD), correct(OLD), grow),
     Case("the part file ends in zeros", held(OLD), correct(OLD), lose_the_end),
     Case("the file is there already (416)", correct(OLD), correct(OLD)),
