@@ -83,6 +83,10 @@ extension ExitError {
       sentence += " Use --role-prefix NAME to give this pool roles of its own."
     }
     if error == .functionsTooNew { sentence += " Use --force to replace them with older ones." }
+    // It may be in another pool.
+    if case .noSuchName(let message, nil, _) = error, message.hasPrefix("there is no batch ") {
+      sentence = Self.sentence(message + ConnectedPool.clause)
+    }
     if case .noSuchName(_, _, let others?) = error,
       let near = Suggestion.nearest(to: others.given, among: others.names)
     {

@@ -48,7 +48,7 @@ struct OutputOptions: OptionGroup {
   ) throws {
     let text = text(Array(rows.prefix(limit.limit)), columns, more, note)
     if isJSON || limit.isWhole || !Self.page(text) { try StandardStream.output.write(text) }
-    if rows.isEmpty && !isJSON { StandardStream.say("\(label): none\n") }
+    if rows.isEmpty && !isJSON { StandardStream.say("\(label): none\(ConnectedPool.clause)\n") }
     if rows.count > limit.limit {
       StandardStream.say(
         "\(label): the list has more than the \(limit.limit) rows shown. Use --limit to show more\n"

@@ -66,10 +66,8 @@ extension ControlCommand {
       orSay: count == 0
         ? chosen.futility(
           others.compactMap(\.state), isCut: others.count == JobAction.looked)
-        : "\(counted(count, "job")) \(chosen.participle)\(isatty(STDOUT_FILENO) == 1 ? inPool + note(count) : "")"
+        : "\(counted(count, "job")) \(chosen.participle)\(isatty(STDOUT_FILENO) == 1 ? ConnectedPool.clause + note(count) : "")"
     )
   }
 
-  /// The name of the pool in words for people. Empty without a connection.
-  private var inPool: String { ConnectedPool.name.map { " in the pool \($0)" } ?? "" }
 }

@@ -27,8 +27,8 @@ extension Refusal {
         "submit http://h/b --out x", 65,
         "haul submit: job 1 already downloads another URL to the path \"x\". Give this line another path, or let"
       ),
-      Refusal("pause --batch nope", 65, "haul pause: there is no batch \"nope\"."),
-      Refusal("jobs --batch nope", 65, "haul jobs: there is no batch \"nope\"."),
+      Refusal("pause --batch nope", 65, "haul pause: there is no batch \"nope\" in the pool "),
+      Refusal("jobs --batch nope", 65, "haul jobs: there is no batch \"nope\" in the pool "),
       Refusal("jobs --queue nope", 65, "haul jobs: there is no queue \"nope\"."),
       Refusal("jobs --host nope", 65, "haul jobs: there is no host \"nope\"."),
       Refusal(
@@ -42,7 +42,7 @@ extension Refusal {
         "haul export: there is no queue \"flims\". Did you mean 'films'?"),
       Refusal(
         "export --batch mondy --format csv", 65,
-        "haul export: there is no batch \"mondy\". Did you mean 'monday'?"),
+        "haul export: there is no batch \"mondy\" in the pool "),
       Refusal(
         "store init other /nonexistent/a", 78,
         "haul store init: /nonexistent/a does not exist. Create it with: mkdir -p /nonexistent/a"
@@ -64,7 +64,7 @@ extension Refusal {
       Refusal("host block *.h", 65, "haul host block: \"*.h\" is not a host such as example.org"),
       Refusal("queue set films", 64, "haul queue set: nothing to set. Give --max-running,"),
       Refusal("queue pause nope", 65, "haul queue pause: there is no queue \"nope\". Queues:"),
-      Refusal("batch show nope", 65, "haul batch show: there is no batch \"nope\"."),
+      Refusal("batch show nope", 65, "haul batch show: there is no batch \"nope\" in the pool "),
       Refusal("prioritize 1", 64, "haul prioritize: option '--priority' is missing."),
       Refusal("replace-url --map x", 64, "haul replace-url: option '--batch' is missing."),
       Refusal("replace-url --batch x", 64, "haul replace-url: option '--map' is missing."),

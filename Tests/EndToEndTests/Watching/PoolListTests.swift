@@ -96,7 +96,7 @@ import Testing
       #expect(gone.standardOutput.count == 1)
       #expect(gone.standardError == [])
       for (list, sentence) in [
-        ("batches a d", "there is no batch \"d\"."),
+        ("batches a d", "there is no batch \"d\" in the pool "),
         ("hosts d.test", "there is no host \"d.test\"."),
         ("queues dta", "there is no queue \"dta\". Did you mean 'data'?"),
         ("store list dta", "there is no store \"dta\". Did you mean 'data'?"),

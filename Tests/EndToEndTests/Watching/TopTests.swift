@@ -242,7 +242,9 @@ struct TopTests {
       let stage = try await TopStage(pool)
       try await stage.screen.type("$HAUL top --batch monday; echo \"exit $?\"", "Enter")
       try await stage.screen.wait(for: "the refusal") { content in
-        content.rows.contains(#"haul top: there is no batch "monday"."#)
+        content.rows.contains {
+          $0.hasPrefix(#"haul top: there is no batch "monday" in the pool "#)
+        }
           && content.rows.contains("exit 65")
       }
       try await stage.screen.type("TERM=dumb $HAUL top; echo \"exit $?\"", "Enter")
