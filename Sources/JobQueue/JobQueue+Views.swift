@@ -212,7 +212,9 @@ extension JobQueue {
         'workers', (
           SELECT coalesce(json_agg(DISTINCT jsonb_build_object('schemes', w.schemes, 'networks', w.networks)), '[]')
           FROM haul.workers w WHERE w.state IN ('alive', 'silent') AND q.store = ANY (w.stores)
-            AND (w.queues IS NULL OR q.queue = ANY (w.queues))))
+            AND (w.queues IS NULL OR q.queue = ANY (w.queues))),
+        'roots', (SELECT coalesce(json_agg(DISTINCT jsonb_build_object('machine', i.machine, 'root', i.root)), '[]')
+          FROM haul.stores i WHERE i.store = q.store))
       FROM haul.queues q WHERE q.queue = $1
       """, [queue])
     return rows.first

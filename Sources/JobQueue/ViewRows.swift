@@ -256,8 +256,13 @@ package struct QueueService: Sendable, Decodable, Equatable {
   package let mounted: Bool
   /// The URLs that the live workers of this queue may download. Each combination is listed once.
   package let workers: [Reach]
+  /// The store's directories that the database knows.
+  package let roots: [WorkerStart.Root]?
 
-  package init(store: String, paused: Bool, mounted: Bool, workers: [Reach]) {
+  package init(
+    store: String, paused: Bool, mounted: Bool, workers: [Reach], roots: [WorkerStart.Root] = []
+  ) {
+    self.roots = roots
     self.store = store
     self.paused = paused
     self.mounted = mounted

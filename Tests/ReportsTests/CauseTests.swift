@@ -37,7 +37,7 @@ struct CauseTests {
     partly.partlyPaused = ["A"]
     #expect(
       line(held, partly)
-        == "12 jobs: A part of the batch A is paused. List it with: haul jobs --state paused --batch A"
+        == "12 jobs: A part of the batch A is paused. List it with 'haul jobs --state paused --batch A'. Resume it with: haul resume --batch A"
     )
     #expect(
       line(loose, asked())
@@ -119,6 +119,6 @@ struct CauseTests {
         == "1 job does not run: 1 queued. Nothing blocks them: they start as soon as a worker claims them."
     )
     #expect(JobsStanding(counts: [(.running, 2)]).text(of: "") == "2 jobs run.")
-    #expect(JobsStanding(counts: []).text(of: "") == "All jobs have ended.")
+    #expect(JobsStanding(counts: []).text(of: "") == "This pool has no jobs.")
   }
 }

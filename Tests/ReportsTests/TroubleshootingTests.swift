@@ -29,7 +29,10 @@ struct TroubleshootingTests {
   @Test func `the page has each cause of haul why, in its words`() throws {
     let asked = AskedJobs(JobSelector(), words: "")
     let causes = [
-      Obstacle(.paused, "films"), Obstacle(.held, "monday"), Obstacle(.unserved, "films"),
+      Obstacle(.silent, "worker 4 (nas, pid 7)", seconds: 14),
+      Obstacle(.lost, "films", start: WorkerStart(store: "main", queue: nil), leaderless: true),
+      Obstacle(.unheard, "films"), Obstacle(.paused, "films"), Obstacle(.held, "monday"),
+      Obstacle(.unserved, "films"),
       Obstacle(.trouble, "worker 1", reason: "No space left on device"),
       Obstacle(.blocked, "example.org", seconds: 40, reason: "connect", due: 1),
       Obstacle(.full, "example.org", running: 4, places: 4), Obstacle(.interval, "example.org"),
@@ -38,7 +41,7 @@ struct TroubleshootingTests {
     ].flatMap { asked.causes([$0]) }
     let ends = [
       JobsStanding(counts: [(.queued, 1)]), JobsStanding(counts: [(.running, 1), (.queued, 1)]),
-      JobsStanding(counts: []),
+      JobsStanding(counts: [], ended: [(.completed, 1)]), JobsStanding(counts: []),
     ].map { $0.text(of: "") }
     let cells = try Self.cells("Why is my job not running?")
     for cell in cells {

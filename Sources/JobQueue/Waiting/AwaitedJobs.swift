@@ -85,7 +85,8 @@ extension JobQueue {
   /// Returns a cause that passes only if it affects all the jobs. Reads all of the jobs.
   package func obstacle(to jobs: AwaitedJobs) async throws -> Obstacle? {
     let rows: [Obstacle] = try await view(
-      "SELECT o FROM haul.obstacle($1::text[], $2::bigint[]) o WHERE o IS NOT NULL", jobs.parameters
+      "SELECT o FROM haul.obstacle($1::text[], $2::bigint[], true) o WHERE o IS NOT NULL",
+      jobs.parameters
     )
     return rows.first
   }

@@ -4,6 +4,12 @@ import Postgres
 /// A cause that keeps jobs from starting.
 package struct Obstacle: Sendable, Decodable, Hashable {
   package enum Kind: String, Sendable, Decodable {
+    /// The worker `name` holds jobs and has sent no heartbeat for `seconds`. `reason` is `alone` if no other worker can take over.
+    case silent
+    /// Jobs of the queue `name` are under the leases of dead workers.
+    case lost
+    /// All workers that serve the queue `name` are silent, the last of them for `seconds`.
+    case unheard
     /// Jobs of the batch `name` are paused. An empty name means jobs without a batch.
     case held
     /// No live worker serves the queue `name`. ``Obstacle/start`` describes a worker that would.
@@ -17,13 +23,13 @@ package struct Obstacle: Sendable, Decodable, Hashable {
     /// The host `name` has as many transfers as it may have now. If its policy would allow more, `reason` is `adaptive` or
     /// `unanswered`, as in ``IdleReason``.
     case full
-    /// The interval between starts on the host `name` is not over.
+    /// The interval between starts on the host `name` is not over. If `reason` is `brief`, some of the jobs may start.
     case interval
     /// The queue `name` runs as many jobs as its limit allows.
     case limited
     /// All workers that serve the queue `name` are full. ``Obstacle/start`` describes another worker for the queue.
     case busy
-    /// Part files of the queue `name` are in a directory that no live worker mounts.
+    /// Part files of the queue `name` are in a directory that no live worker mounts. `reason` names it and its machine.
     case away
     /// The jobs are scheduled for later; the first is due in `seconds`. `reason` is the error class of their last attempts;
     /// nil if these did not fail.
@@ -34,12 +40,14 @@ package struct Obstacle: Sendable, Decodable, Hashable {
   package let name: String
   package let seconds: Double?
   package let reason: String?
-  /// The worker that would help, for the kinds `unserved` and `busy`.
+  /// The worker that would help, for the kinds `unserved`, `busy`, `silent` and `lost`.
   package let start: WorkerStart?
   /// The number of jobs that this cause affects, of those that were examined.
   package let jobs: Int?
   /// The number of these jobs that wait for no start time.
   package let due: Int?
+  /// The number of these jobs that are paused.
+  package let held: Int?
   /// The number of running jobs at this host or queue, and how many may run there.
   package let running: Int?
   package let places: Int?
@@ -48,11 +56,14 @@ package struct Obstacle: Sendable, Decodable, Hashable {
   package let maxAttempts: Int?
   /// The time in seconds that Haul keeps trying this job while its host or its workers are in trouble.
   package let maxWait: Double?
+  /// Whether no worker or coordinator runs maintenance; nil for most kinds.
+  package let leaderless: Bool?
 
   package init(
     _ kind: Kind, _ name: String, seconds: Double? = nil, reason: String? = nil,
     start: WorkerStart? = nil, jobs: Int? = nil, due: Int? = nil, running: Int? = nil,
-    places: Int? = nil, attempt: Int? = nil, maxAttempts: Int? = nil, maxWait: Double? = nil
+    places: Int? = nil, attempt: Int? = nil, maxAttempts: Int? = nil, maxWait: Double? = nil,
+    leaderless: Bool? = nil, held: Int? = nil
   ) {
     self.kind = kind
     self.name = name
@@ -66,6 +77,8 @@ package struct Obstacle: Sendable, Decodable, Hashable {
     self.attempt = attempt
     self.maxAttempts = maxAttempts
     self.maxWait = maxWait
+    self.leaderless = leaderless
+    self.held = held
   }
 }
 
@@ -78,16 +91,30 @@ package struct WorkerStart: Sendable, Decodable, Hashable {
   package let queue: String?
   /// The URL schemes of the jobs that a worker accepts only with an option.
   package let schemes: [String]?
-  /// The hosts of the jobs that are IP addresses or `localhost`.
+  /// The hosts of the jobs that are IP addresses or `localhost`, except those that an operator has blocked.
   package let hosts: [String]?
+  /// The directories of the store in the database.
+  package let roots: [Root]?
+
+  /// A directory of a store, on one machine.
+  package struct Root: Sendable, Decodable, Hashable {
+    package let machine: String
+    package let root: String
+
+    package init(machine: String, root: String) {
+      self.machine = machine
+      self.root = root
+    }
+  }
 
   package init(
-    store: String, queue: String?, schemes: [String] = [], hosts: [String] = []
+    store: String, queue: String?, schemes: [String] = [], hosts: [String] = [], roots: [Root] = []
   ) {
     self.store = store
     self.queue = queue
     self.schemes = schemes
     self.hosts = hosts
+    self.roots = roots
   }
 }
 
@@ -119,13 +146,14 @@ extension JobQueue {
   /// Returns what keeps the jobs of `selector` from starting. `counts` says how many of them are in each state.
   ///
   /// The database counts ready jobs of the whole pool, of a queue or of a host. Haul reads at most ``mostOneByOne`` other
-  /// jobs, some of each state. `isWhole` tells whether these were all of the other jobs.
+  /// jobs, some of each state, and as many that run. `isWhole` tells whether these were all of the other jobs.
   package func causes(
     of selector: JobSelector, counts: [(state: JobState, count: Int)]
   ) async throws -> (causes: Causes, isWhole: Bool) {
     var ready = JobSelector()
     ready.queue = selector.queue
     ready.host = selector.host
+    let running = counts.contains { $0.state == .running && $0.count > 0 }
     let counts = counts.filter { $0.state != .running && $0.count > 0 }
     // Ready jobs are only counted if possible. The others are read one by one, states with few jobs first.
     let isCounted = selector == ready
@@ -139,8 +167,16 @@ extension JobQueue {
       jobs += try await call(
         "SELECT haul.first_jobs($1::jsonb, $2::int)", [try Self.json(part), room], as: [Int64].self)
     }
+    if running && !isCounted {
+      // Their workers may be silent.
+      var part = selector
+      part.state = .running
+      jobs += try await call(
+        "SELECT haul.first_jobs($1::jsonb, $2::int)", [try Self.json(part), Self.mostOneByOne],
+        as: [Int64].self)
+    }
     let rows: [Causes] = try await view(
-      "SELECT haul.causes('{}', $1::bigint[], $2::jsonb)",
+      "SELECT haul.causes('{}', $1::bigint[], $2::jsonb, true)",
       [jobs, isCounted ? try Self.json(ready) : nil])
     guard let causes = rows.first else { return (Causes(waiting: 0, free: 0, causes: []), true) }
     return (causes, looked.reduce(0) { $0 + $1.count } <= Self.mostOneByOne)

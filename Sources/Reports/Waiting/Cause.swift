@@ -104,8 +104,8 @@ package struct AskedJobs: Sendable {
     if let host = selector.host { others += " --host \(shellWord(host))" }
     if partlyPaused.contains(obstacle.name) {
       return .init(
-        "a part of the batch \(obstacle.name) is paused", "list it with",
-        "haul jobs --state paused --batch \(batch)\(others)")
+        "a part of the batch \(obstacle.name) is paused. List it with 'haul jobs --state paused --batch \(batch)\(others)'",
+        "resume it with", "haul resume --batch \(batch)\(others)")
     }
     return .init(
       others.isEmpty

@@ -1,11 +1,12 @@
 package import JobModel
+import JobQueue
 import Terminal
 
 /// The states of the jobs that have not ended, and the causes that keep them from starting.
 package struct JobsStanding {
   private let counts: [(state: JobState, count: Int)]
-  /// The number of failed jobs; 0 if they were not counted.
-  package let failed: Int
+  /// The numbers of jobs that have ended, if they were counted.
+  private let ended: [(state: JobState, count: Int)]
   /// The causes that keep waiting jobs from starting, the worst first.
   package let causes: [Cause]
   /// The number of waiting jobs that nothing blocks.
@@ -18,14 +19,13 @@ package struct JobsStanding {
   /// The maximum number of causes that people see.
   package static let mostCauses = 6
 
-  /// Creates a value. `counts` are those of jobs that have not ended. `failed` is the number of failed jobs, if it was
-  /// counted.
+  /// Creates a value. `counts` are those of jobs that have not ended. `ended` are those of the other jobs, if they were counted.
   package init(
-    counts: [(state: JobState, count: Int)], failed: Int = 0, causes: [Cause] = [], free: Int = 0,
-    more: Int = 0, note: String? = nil
+    counts: [(state: JobState, count: Int)], ended: [(state: JobState, count: Int)] = [],
+    causes: [Cause] = [], free: Int = 0, more: Int = 0, note: String? = nil
   ) {
     self.counts = counts
-    self.failed = failed
+    self.ended = ended.filter { $0.count > 0 }
     self.causes = causes
     self.free = free
     self.more = more
@@ -36,25 +36,42 @@ package struct JobsStanding {
   package var total: Int { counts.reduce(0) { $0 + $1.count } }
 
   /// The number of running jobs.
-  package var running: Int { count(.running) }
+  package var running: Int { max(count(.running, counts) - lost, 0) }
 
-  private func count(_ state: JobState) -> Int {
+  /// The number of failed jobs; 0 if they were not counted.
+  package var failed: Int { count(.failed, ended) }
+
+  /// The number of jobs that have ended; 0 if they were not counted.
+  package var over: Int { ended.reduce(0) { $0 + $1.count } }
+
+  /// The number of jobs in the state running whose workers are dead.
+  private var lost: Int { causes.filter { $0.kind == .lost }.reduce(0) { $0 + $1.jobs } }
+
+  private func count(_ state: JobState, _ counts: [(state: JobState, count: Int)]) -> Int {
     counts.first { $0.state == state }?.count ?? 0
   }
 
-  /// Returns how many jobs do not run, with a line for each cause. `selector` selects the jobs for another command.
-  package func text(of selector: String) -> String {
-    guard total > 0 else { return end(of: selector) }
+  /// Returns how many jobs do not run, with a line for each cause. `selector` selects the jobs for another command. `pool` is
+  /// the name of the pool.
+  package func text(of selector: String, in pool: String? = nil) -> String {
+    guard total > 0 else { return end(of: selector, in: pool) }
     let waiting = counts.filter { $0.state != .running && $0.count > 0 }
     let others = waiting.map { "\($0.count) \($0.state.rawValue)" }.joined(separator: ", ")
     var sentences: [String] = []
     if running > 0 {
       sentences.append("\(counted(running, "job")) \(running == 1 ? "runs" : "run").")
     }
-    if waiting.isEmpty { return sentences.joined() }
+    if lost > 0 {
+      sentences.append(
+        "\(counted(lost, "job")) \(lost == 1 ? "has" : "have") the state running, but no worker runs \(lost == 1 ? "it" : "them")."
+      )
+    }
     let number = waiting.reduce(0) { $0 + $1.count }
-    sentences.append("\(counted(number, "job")) \(number == 1 ? "does" : "do") not run: \(others).")
-    if causes.isEmpty {
+    if number > 0 {
+      sentences.append(
+        "\(counted(number, "job")) \(number == 1 ? "does" : "do") not run: \(others).")
+    }
+    if causes.isEmpty && number > 0 {
       sentences.append(
         running > 0
           ? "They wait only for the running jobs."
@@ -76,11 +93,31 @@ package struct JobsStanding {
     return lines + (note.map { [$0] } ?? [])
   }
 
-  private func end(of selector: String) -> String {
-    let end = selector.isEmpty ? "All jobs have ended." : "All of these jobs have ended."
-    let again = "haul retry\(selector.isEmpty ? " --state failed" : " \(selector)")"
-    return failed == 0
-      ? end
-      : "\(end) \(counted(failed, "job")) failed. 'haul failures' shows why, and '\(again)' retries them."
+  private func end(of selector: String, in pool: String?) -> String {
+    let place = pool.map { "the pool \($0)" }
+    if over == 0, selector.isEmpty {
+      return place.map { "There are no jobs in \($0)." } ?? "This pool has no jobs."
+    }
+    let whose =
+      selector.isEmpty ? "All jobs\(place.map { " in \($0)" } ?? "")" : "All of these jobs"
+    let numbers = ended.map { "\($0.count) \($0.state.rawValue)" }.joined(separator: ", ")
+    var sentences = ["\(whose) have ended\(numbers.isEmpty ? "" : ": \(numbers)")."]
+    let isNarrowed = selector.contains("--state ") || selector.contains("--error ")
+    let cancelled = count(.cancelled, ended)
+    if failed > 0 {
+      let state = selector.isEmpty || cancelled > 0 && !isNarrowed ? "--state failed" : ""
+      let again = ["haul retry", state, selector].filter { !$0.isEmpty }.joined(separator: " ")
+      sentences.append(
+        "'haul failures' shows why \(counted(failed, "job")) failed, and '\(again)' retries \(failed == 1 ? "it" : "them")."
+      )
+    }
+    if cancelled > 0 {
+      let again =
+        selector.isEmpty
+        ? "haul retry --state cancelled"
+        : isNarrowed ? "haul retry \(selector)" : "haul cancel --undo \(selector)"
+      sentences.append("'\(again)' queues the cancelled \(cancelled == 1 ? "job" : "jobs") again.")
+    }
+    return sentences.joined(separator: " ")
   }
 }

@@ -3,6 +3,7 @@ import HaulTransfer
 package import JobModel
 package import JobQueue
 import Terminal
+import Worker
 
 extension Obstacle {
   /// A cause in words, and what the user can do about it.
@@ -59,6 +60,11 @@ extension Obstacle {
   package func finding(of selector: String?, own: Int? = nil, whose: String? = nil) -> Finding {
     let word = shellWord(name)
     switch kind {
+    case .silent: return silent
+    case .lost: return lost
+    case .unheard:
+      return Finding(
+        "all workers of the queue \(name) are silent", "list them with", "haul workers")
     case .held: return held(selector)
     case .unserved:
       return Finding("no worker serves the queue \(name)", "start one with", start?.command)
@@ -72,7 +78,10 @@ extension Obstacle {
     case .full: return full(word, Self.part(own, whose))
     case .interval:
       return Finding(
-        "the interval of the host \(name) allows no other start yet", "shorten it with",
+        reason == nil
+          ? "the interval of the host \(name) allows no other start yet"
+          : "the interval of the host \(name) lets only some of its jobs start now",
+        "shorten it with",
         "haul host set \(word) --interval TIME")
     case .limited:
       guard let running, let places else {
@@ -90,10 +99,30 @@ extension Obstacle {
         start?.command)
     case .away:
       return Finding(
-        "no live worker mounts the directory of part files of the queue \(name). "
+        "no live worker mounts the directory of part files of the queue \(name)\(reason.map { " (\($0))" } ?? ""). "
           + "After five minutes other workers download these files again")
     case .early: return early(hasAdvice: true)
     }
+  }
+
+  private var silent: Finding {
+    let cause = "\(name) has been silent for \(wait)"
+    guard reason != nil else {
+      return Finding("\(cause). Other workers take over its jobs once its lease has expired")
+    }
+    return Finding(
+      "\(cause), and no other worker can take over its jobs",
+      "if it does not come back, start another with", start?.command)
+  }
+
+  private var lost: Finding {
+    let cause = "the workers of these jobs of the queue \(name) are dead"
+    guard leaderless == true else {
+      return Finding("\(cause). Haul gives them to other workers within seconds")
+    }
+    return Finding(
+      "\(cause), and no worker or coordinator is there to take the jobs over", "start one with",
+      start?.command)
   }
 
   private func held(_ selector: String?) -> Finding {
@@ -142,7 +171,9 @@ extension Obstacle {
 
   private func early(hasAdvice: Bool) -> Finding {
     guard let reason else {
-      return Finding("the start time has not come. The next start is in \(wait)")
+      return isDue
+        ? Finding("the start time has come\(late)")
+        : Finding("the start time has not come. The next start is in \(wait)")
     }
     let error = ErrorClass(rawValue: reason)
     let limit = maxAttempts.map { " of \($0)" } ?? ""
@@ -150,7 +181,15 @@ extension Obstacle {
       ErrorTable.isCharged(error) ? attempt.map { ", attempt \($0)\(limit)" } ?? "" : patience
     let advice = hasAdvice ? ErrorTable.hint(on: error).map { ". \($0)" } ?? "" : ""
     return Finding(
-      "the last attempt failed with \(reason). The next try is in \(wait)\(number)\(advice)")
+      "the last attempt failed with \(reason). The next try is \(isDue ? "due\(late)" : "in \(wait)")\(number)\(advice)"
+    )
+  }
+
+  private var isDue: Bool { seconds.map { $0 <= 0 } ?? false }
+
+  /// Why a job that is due has not started yet.
+  private var late: String {
+    leaderless == true ? ", but no worker or coordinator is there to start it" : ""
   }
 
   /// How long Haul continues with attempts that do not count.
@@ -168,17 +207,28 @@ extension Obstacle {
 extension WorkerStart {
   /// The command that messages print to start such a worker: `haul worker --store main=DIRECTORY --queue films --allow-net
   /// 10.0.0.1`.
-  package var command: String {
+  package var command: String { command(on: PoolWorker.machine) }
+
+  /// The same command for a user of that machine.
+  package func command(on machine: String) -> String {
     let schemes = schemes ?? []
     let addresses = (hosts ?? []).compactMap(IPAddress.spelled(by:)).filter {
       !AddressPolicy.publicOnly.allows($0)
     }
     let networks = Set(addresses.map(\.description)).sorted().prefix(Self.mostNetworks)
-    return "haul worker --store \(store)=DIRECTORY"
+    return "haul worker --store \(shellWord("\(store)=\(directory(on: machine) ?? "DIRECTORY")"))"
       + (queue.map { " --queue \(shellWord($0))" } ?? "")
       + schemes.map { " --allow-scheme \($0)" }.joined()
       + (schemes.contains("sftp") ? " --known-hosts FILE" : "")
       + networks.map { " --allow-net \($0)" }.joined()
+  }
+
+  /// The directory, if there is only one on the machine, or only one at all.
+  private func directory(on machine: String) -> String? {
+    let roots = roots ?? []
+    let here = Set(roots.filter { $0.machine == machine }.map(\.root))
+    let all = Set(roots.map(\.root))
+    return here.count == 1 ? here.first : here.isEmpty && all.count == 1 ? all.first : nil
   }
 
   /// The maximum number of networks in the command. Users do not read more in one line.

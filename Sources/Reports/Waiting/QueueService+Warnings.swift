@@ -11,7 +11,7 @@ extension QueueService {
     if workers.isEmpty {
       let start = WorkerStart(
         store: store, queue: mounted ? queue : nil, schemes: schemes.sorted(),
-        hosts: addresses.map { $0.bytes.count == 16 ? "[\($0)]" : "\($0)" })
+        hosts: addresses.map { $0.bytes.count == 16 ? "[\($0)]" : "\($0)" }, roots: roots ?? [])
       return [Obstacle(.unserved, queue, start: start).sentence(of: nil)]
     }
     var found: [String] = []

@@ -58,6 +58,7 @@ GRANT EXECUTE ON FUNCTION
   haul.disposition(text), haul.has_class(text, text), haul.keeps_progress(text), haul.check_selector(jsonb),
   haul.first_jobs(jsonb, integer), haul.names(text, text), haul.pool_id(),
   haul.recorded_digests(), haul.live_jobs(text, text), haul.causes(text[], bigint[], jsonb),
+  haul.causes(text[], bigint[], jsonb, boolean), haul.obstacle(text[], bigint[], boolean),
   haul.obstacle(text[], bigint[]), haul.find_jobs(jsonb, text, bigint, integer, integer)
 TO haul_monitor, haul_submitter, haul_worker;
 GRANT SELECT ON haul.jobs, haul.running, haul.workers, haul.received, haul.queues, haul.stores, haul.hosts,

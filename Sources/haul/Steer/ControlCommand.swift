@@ -69,5 +69,4 @@ extension ControlCommand {
         : "\(counted(count, "job")) \(chosen.participle)\(isatty(STDOUT_FILENO) == 1 ? ConnectedPool.clause + note(count) : "")"
     )
   }
-
 }

@@ -35,13 +35,13 @@ struct WhyCommand: HaulCommand {
     let standing = try await database.withQueue { queue in
       let counts = try await queue.liveJobs(of: selector)
       if counts.isEmpty {
-        return JobsStanding(counts: [], failed: try await Self.failed(selector, queue))
+        return JobsStanding(counts: [], ended: try await Self.ended(selector, queue))
       }
       return try await lookFor(selector, counts, queue)
     }
-    var text = standing.text(of: words)
+    var text = standing.text(of: words, in: ConnectedPool.name)
     var reason = standing.causes.first?.finding.sentence
-    if standing.total == 0, standing.failed == 0, let batch = try await emptyBatch(selector) {
+    if standing.total == 0, standing.over == 0, let batch = try await emptyBatch(selector) {
       text =
         "The batch \(SafeText.visible(batch)) has \(BatchRow.noJobs): \(BatchRow.whereJobsAre). List batches with: haul batches"
       reason = text
@@ -63,9 +63,27 @@ struct WhyCommand: HaulCommand {
     return rows.first?.jobs == 0 ? batch : nil
   }
 
-  private static func failed(_ selector: JobSelector, _ queue: JobQueue) async throws -> Int {
-    if selector == JobSelector() { return Int(try await queue.totals().failed) }
-    return try await queue.affected(selector, in: [.failed]).reduce(0) { $0 + $1.count }
+  /// How many of these jobs have ended, by state. The pool and a batch have maintained totals.
+  private static func ended(
+    _ selector: JobSelector, _ queue: JobQueue
+  ) async throws -> [(state: JobState, count: Int)] {
+    func counts(
+      _ completed: Int64, _ failed: Int64, _ cancelled: Int64
+    ) -> [(state: JobState, count: Int)] {
+      [(.completed, Int(completed)), (.failed, Int(failed)), (.cancelled, Int(cancelled))]
+    }
+    if selector == JobSelector() {
+      let totals = try await queue.totals()
+      return counts(totals.completed, totals.failed, totals.cancelled)
+    }
+    var whole = JobSelector()
+    whole.batch = selector.batch
+    if let batch = selector.batch, selector == whole,
+      let row = try await queue.batches([batch], limit: 1).first
+    {
+      return counts(row.completed, row.failed, row.cancelled)
+    }
+    return try await queue.affected(selector, in: [.completed, .failed, .cancelled])
   }
 
   /// Finds the obstacles of waiting jobs.

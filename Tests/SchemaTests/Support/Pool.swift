@@ -78,6 +78,25 @@ final class Pool: Sendable {
     return TestWorker(caller: caller, work: work, life: try await connect())
   }
 
+  /// Where the pool's store is.
+  static let roots = [WorkerStart.Root(machine: "machine", root: "/data")]
+
+  /// As ``worker(markers:concurrency:queues:)``, and it never counts as silent.
+  func steadyWorker(
+    markers: [String]? = nil, concurrency: Int = 1024, queues: [String]? = nil
+  ) async throws -> TestWorker {
+    let worker = try await worker(markers: markers, concurrency: concurrency, queues: queues)
+    try await beat(worker, secondsAgo: -3600)
+    return worker
+  }
+
+  /// As if its last heartbeat had come so long ago.
+  func beat(_ worker: TestWorker, secondsAgo: Double) async throws {
+    try await execute(
+      "UPDATE haul.worker SET heartbeat_at = clock_timestamp() - make_interval(secs => $2) WHERE id = $1",
+      [worker.caller.worker, secondsAgo])
+  }
+
   /// Submits `count` new jobs for `host` and returns their ids, which grow.
   @discardableResult
   func submit(

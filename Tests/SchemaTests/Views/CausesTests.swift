@@ -26,7 +26,7 @@ struct CausesTests {
   @Test func `each cause has its jobs, what somebody must mend first`() async throws {
     try await Pool.open { pool in
       try await pool.jobs.createQueue("films", store: Pool.name)
-      _ = try await pool.worker(queues: [Pool.name])
+      _ = try await pool.steadyWorker(queues: [Pool.name])
       try await pool.submit(5, to: "127.0.0.1:8080", queue: "films", batch: "f")
       try await pool.submit(2, to: "b.test", batch: "l")
       try await pool.submit(3, to: "c.test", batch: "p")
@@ -42,7 +42,8 @@ struct CausesTests {
         #expect(causes.waiting == 8 && causes.free == 1 && causes.more == 0)
         #expect(
           causes.causes.first?.start
-            == WorkerStart(store: Pool.name, queue: "films", hosts: ["127.0.0.1:8080"]))
+            == WorkerStart(
+              store: Pool.name, queue: "films", hosts: ["127.0.0.1:8080"], roots: Pool.roots))
       }
       #expect(try await words(found(pool, of(batch: "l"))) == ["blocked b.test 2"])
       var queue = JobSelector()
@@ -62,7 +63,8 @@ struct CausesTests {
       try await pool.submit(1, to: "a.test")
       let causes = try await found(pool)
       #expect(words(causes) == ["unserved data 2", "unserved films 1"])
-      let start = WorkerStart(store: Pool.name, queue: nil, hosts: ["10.0.0.1", "localhost:81"])
+      let start = WorkerStart(
+        store: Pool.name, queue: nil, hosts: ["10.0.0.1", "localhost:81"], roots: Pool.roots)
       #expect(causes.causes.map(\.start) == [start, start])
     }
   }
@@ -70,7 +72,7 @@ struct CausesTests {
   @Test func `a full host and a queue's limit are both told, with how much runs`() async throws {
     try await Pool.open { pool in
       try await pool.submit(4, batch: "b")
-      let worker = try await pool.worker(concurrency: 8)
+      let worker = try await pool.steadyWorker(concurrency: 8)
       try await pool.jobs.setHost("a.test", cap: 1)
       var settings = QueueSettings()
       settings.maxRunning = .some(1)
@@ -92,7 +94,7 @@ struct CausesTests {
       options.maxAttempts = 3
       try await pool.submit(2, options: options, batch: "b")
       try await pool.submit(1, to: "b.test", after: .seconds(7200), batch: "b")
-      let worker = try await pool.worker()
+      let worker = try await pool.steadyWorker()
       for lease in try await worker.claim(2) {
         try await worker.end(lease, .failed, "disk_full", retryAfter: 3600)
       }
@@ -113,7 +115,7 @@ struct CausesTests {
   {
     try await Pool.open { pool in
       try await pool.submit(1, batch: "b")
-      let worker = try await pool.worker()
+      let worker = try await pool.steadyWorker()
       try await pool.execute(
         "UPDATE haul.worker SET closed_stores = '{}' WHERE id = $1", [worker.caller.worker])
       #expect(try await pool.jobs.closedQueues().isEmpty)
@@ -121,7 +123,7 @@ struct CausesTests {
       #expect(try await words(found(pool)).first?.hasPrefix("trouble worker ") == true)
       let closed = try await pool.jobs.closedQueues()
       #expect(closed[Pool.name]?.hasSuffix("data: read-only") == true)
-      _ = try await pool.worker()
+      _ = try await pool.steadyWorker()
       #expect(try await found(pool).causes.isEmpty)
       #expect(try await pool.jobs.closedQueues().isEmpty)
     }
@@ -129,7 +131,7 @@ struct CausesTests {
 
   @Test func `no more than a thousand jobs are looked at, a few of each kind`() async throws {
     try await Pool.open { pool in
-      _ = try await pool.worker()
+      _ = try await pool.steadyWorker()
       try await pool.submit(1500, batch: "b")
       try await pool.submit(1, to: "b.test", batch: "b")
       try await pool.jobs.blockHost("a.test", for: nil)

@@ -18,7 +18,7 @@ struct ObstacleTests {
       try await pool.submit(1, batch: "b")
       let unserved = try await pool.jobs.obstacle(to: Self.awaited)
       #expect(unserved?.kind == .unserved && unserved?.name == Pool.name)
-      let worker = try await pool.worker()
+      let worker = try await pool.steadyWorker()
       #expect(try await kind(pool) == nil)
 
       for isPaused in [true, false] {
@@ -38,7 +38,7 @@ struct ObstacleTests {
       #expect(trouble?.kind == .trouble && trouble?.reason == "data: read-only")
       #expect(trouble?.name == "worker \(worker.caller.worker) (machine, pid 1)")
       // Another that can write is enough.
-      _ = try await pool.worker()
+      _ = try await pool.steadyWorker()
       #expect(try await kind(pool) == nil)
       try await JobQueue(worker.work).closeStore(worker.caller, Pool.name, because: nil)
 
@@ -69,13 +69,17 @@ struct ObstacleTests {
           """)
       }
       let alone = try await pool.jobs.obstacle(to: Self.awaited)
-      #expect(alone?.start == WorkerStart(store: Pool.name, queue: nil, schemes: ["ftp"]))
-      let other = try await pool.worker(queues: [Pool.name])
+      #expect(
+        alone?.start
+          == WorkerStart(store: Pool.name, queue: nil, schemes: ["ftp"], roots: Pool.roots))
+      let other = try await pool.steadyWorker(queues: [Pool.name])
       #expect(try await seen() == "data=1 films=0 unserved 1")
       let unserved = try await pool.jobs.obstacle(to: Self.awaited)
       #expect(unserved?.kind == .unserved && unserved?.name == "films")
-      #expect(unserved?.start == WorkerStart(store: Pool.name, queue: "films", schemes: ["ftp"]))
-      let serves = try await pool.worker(queues: [Pool.name, "films"])
+      #expect(
+        unserved?.start
+          == WorkerStart(store: Pool.name, queue: "films", schemes: ["ftp"], roots: Pool.roots))
+      let serves = try await pool.steadyWorker(queues: [Pool.name, "films"])
       #expect(try await seen() == "data=2 films=1 0")
       #expect(try await kind(pool) == nil)
       // That the other could write does not help.
@@ -101,7 +105,7 @@ struct ObstacleTests {
     try await Pool.open { pool in
       try await pool.submit(1, batch: "b")
       try await pool.submit(1, to: "b.test", batch: "b")
-      _ = try await pool.worker()
+      _ = try await pool.steadyWorker()
       try await pool.jobs.blockHost("a.test", for: nil)
       #expect(try await kind(pool) == nil)
       try await pool.jobs.blockHost("b.test", for: .seconds(60))
@@ -124,12 +128,12 @@ struct ObstacleTests {
       _ = try await pool.jobs.initStore(
         name: Pool.name, marker: elsewhere, machine: "nas", root: "/srv")
       try await pool.submit(1, batch: "b")
-      let worker = try await pool.worker()
+      let worker = try await pool.steadyWorker()
       let lease = try await worker.claimOne()
       try await worker.checkpoint(lease, instance: pool.instance)
       try await worker.end(lease, .released)
       #expect(try await kind(pool) == nil)
-      let other = try await pool.worker(markers: [elsewhere])
+      let other = try await pool.steadyWorker(markers: [elsewhere])
       try await pool.execute(
         "UPDATE haul.worker SET stopped_at = clock_timestamp() WHERE id = $1",
         [worker.caller.worker])
@@ -152,7 +156,7 @@ struct ObstacleTests {
     try await Pool.open { pool in
       try await pool.submit(1)
       try await pool.submit(1, batch: "b")
-      let worker = try await pool.worker(concurrency: 1)
+      let worker = try await pool.steadyWorker(concurrency: 1)
       try await pool.jobs.setHost("a.test", cap: 1)
       let other = try await worker.claimOne()
       let full = try await pool.jobs.obstacle(to: Self.awaited)
