@@ -30,7 +30,8 @@ enum Haul {
     "Download long lists of URLs with a pool of workers.",
     discussion: """
       Workers on any number of machines claim jobs from a PostgreSQL database and download their files. \
-      If a worker stops, another worker continues its downloads. Haul shows times in UTC.
+      If a worker stops, others continue its downloads. If none can read its disk, they start again after \
+      five minutes. Haul shows times in UTC.
       """,
     [
       CommandSection(

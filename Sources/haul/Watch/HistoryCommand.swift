@@ -15,7 +15,7 @@ struct HistoryCommand: HaulCommand {
     """
   static let examples = [
     Example("haul history", "Lists the latest commands."),
-    Example("haul history 5", "Shows which jobs command 5 changed."),
+    Example("haul history 2", "Shows which jobs command 2 changed."),
     Example("haul history --limit 1000 --json", "Prints more commands as JSON."),
   ]
   static let options: [Option<Self>] = group(\.limit) + group(\.output) + group(\.database)

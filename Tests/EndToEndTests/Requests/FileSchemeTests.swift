@@ -152,7 +152,7 @@ import Testing
       let machines = [sftp.url(""), ftp.url("")].compactMap { URL(string: $0)?.port }
       for (row, port) in zip(rows, machines) {
         #expect(row.contains("--credential"))
-        #expect(row.hasSuffix("with a --netrc that has 'machine 127.0.0.1:\(port)'"), "\(row)")
+        #expect(row.hasSuffix("with a --netrc file that has 'machine 127.0.0.1:\(port)'"), "\(row)")
       }
       // As the table of error classes advises.
       try await pool.command(
