@@ -6,17 +6,6 @@ import Testing
 
 /// Everything that is said to keep jobs from being started, with the number of jobs of each.
 struct CausesTests {
-  private func found(_ pool: Pool, _ selector: JobSelector = JobSelector()) async throws -> Causes {
-    try await pool.jobs.causes(
-      of: selector, counts: try await pool.jobs.liveJobs(of: selector)
-    ).causes
-  }
-
-  /// `blocked a.test 2`, in their order.
-  private func words(_ causes: Causes) -> [String] {
-    causes.causes.map { "\($0.kind) \($0.name) \($0.jobs ?? -1)" }
-  }
-
   private func of(batch: String) -> JobSelector {
     var selector = JobSelector()
     selector.batch = batch
@@ -37,21 +26,21 @@ struct CausesTests {
         // Counted, and looked at one by one.
         var ids = JobSelector()
         ids.ids = try await pool.column("SELECT job FROM haul.jobs")
-        let causes = try await found(pool, selector ?? ids)
-        #expect(words(causes) == ["unserved films 5", "held p 3", "blocked b.test 2"])
+        let causes = try await pool.causes(of: selector ?? ids)
+        #expect(causes.words == ["unserved films 5", "held p 3", "blocked b.test 2"])
         #expect(causes.waiting == 8 && causes.free == 1 && causes.more == 0)
         #expect(
           causes.causes.first?.start
             == WorkerStart(
               store: Pool.name, queue: "films", hosts: ["127.0.0.1:8080"], roots: Pool.roots))
       }
-      #expect(try await words(found(pool, of(batch: "l"))) == ["blocked b.test 2"])
+      #expect(try await pool.causes(of: of(batch: "l")).words == ["blocked b.test 2"])
       var queue = JobSelector()
       queue.queue = "films"
-      #expect(try await words(found(pool, queue)) == ["unserved films 5"])
+      #expect(try await pool.causes(of: queue).words == ["unserved films 5"])
       var host = JobSelector()
       host.host = "c.test"
-      #expect(try await words(found(pool, host)) == ["held p 3"])
+      #expect(try await pool.causes(of: host).words == ["held p 3"])
     }
   }
 
@@ -61,8 +50,8 @@ struct CausesTests {
       try await pool.submit(1, to: "10.0.0.1", queue: "films")
       try await pool.submit(1, to: "localhost:81")
       try await pool.submit(1, to: "a.test")
-      let causes = try await found(pool)
-      #expect(words(causes) == ["unserved data 2", "unserved films 1"])
+      let causes = try await pool.causes()
+      #expect(causes.words == ["unserved data 2", "unserved films 1"])
       let start = WorkerStart(
         store: Pool.name, queue: nil, hosts: ["10.0.0.1", "localhost:81"], roots: Pool.roots)
       #expect(causes.causes.map(\.start) == [start, start])
@@ -78,8 +67,8 @@ struct CausesTests {
       settings.maxRunning = .some(1)
       try await pool.jobs.setQueue(Pool.name, settings)
       let lease = try await worker.claimOne()
-      let causes = try await found(pool, of(batch: "b"))
-      #expect(words(causes) == ["full a.test 3", "limited data 3"])
+      let causes = try await pool.causes(of: of(batch: "b"))
+      #expect(causes.words == ["full a.test 3", "limited data 3"])
       #expect(causes.causes.map(\.running) == [1, 1] && causes.causes.map(\.places) == [1, 1])
       let running = try await pool.jobs.runningByPlace(of(batch: "b"))
       #expect(running.map(\.host) == ["a.test"] && running.map(\.jobs) == [1])
@@ -98,8 +87,8 @@ struct CausesTests {
       for lease in try await worker.claim(2) {
         try await worker.end(lease, .failed, "disk_full", retryAfter: 3600)
       }
-      let causes = try await found(pool)
-      #expect(words(causes) == ["early  2", "early  1"])
+      let causes = try await pool.causes()
+      #expect(causes.words == ["early  2", "early  1"])
       let full = try #require(causes.causes.first)
       #expect(full.reason == "disk_full" && full.attempt == 2 && full.maxAttempts == 3)
       #expect(full.maxWait == 86400)
@@ -120,11 +109,11 @@ struct CausesTests {
         "UPDATE haul.worker SET closed_stores = '{}' WHERE id = $1", [worker.caller.worker])
       #expect(try await pool.jobs.closedQueues().isEmpty)
       try await JobQueue(worker.work).closeStore(worker.caller, Pool.name, because: "read-only")
-      #expect(try await words(found(pool)).first?.hasPrefix("trouble worker ") == true)
+      #expect(try await pool.causes().words.first?.hasPrefix("trouble worker ") == true)
       let closed = try await pool.jobs.closedQueues()
       #expect(closed[Pool.name]?.hasSuffix("data: read-only") == true)
       _ = try await pool.steadyWorker()
-      #expect(try await found(pool).causes.isEmpty)
+      #expect(try await pool.causes().causes.isEmpty)
       #expect(try await pool.jobs.closedQueues().isEmpty)
     }
   }
@@ -140,11 +129,11 @@ struct CausesTests {
       _ = try await pool.jobs.control(.pause, host)
       let counts = try await pool.jobs.liveJobs(of: of(batch: "b"))
       let (looked, isWhole) = try await pool.jobs.causes(of: of(batch: "b"), counts: counts)
-      #expect(!isWhole && words(looked) == ["blocked a.test 999", "held b 1"])
+      #expect(!isWhole && (looked).words == ["blocked a.test 999", "held b 1"])
       let everything = try await pool.jobs.liveJobs(of: JobSelector())
       #expect(everything.map(\.count) == [1500, 1])
       let (all, isAll) = try await pool.jobs.causes(of: JobSelector(), counts: everything)
-      #expect(isAll && words(all) == ["blocked a.test 1500", "held b 1"])
+      #expect(isAll && (all).words == ["blocked a.test 1500", "held b 1"])
     }
   }
 }

@@ -7,17 +7,6 @@ import Testing
 
 /// What is said of jobs whose workers are silent or dead, and of the leader's absence.
 struct SilenceTests {
-  private func found(_ pool: Pool, _ selector: JobSelector = JobSelector()) async throws -> Causes {
-    try await pool.jobs.causes(
-      of: selector, counts: try await pool.jobs.liveJobs(of: selector)
-    ).causes
-  }
-
-  /// `blocked a.test 2`, in their order.
-  private func words(_ causes: Causes) -> [String] {
-    causes.causes.map { "\($0.kind) \($0.name) \($0.jobs ?? -1)" }
-  }
-
   /// As if the leader had run its last round so long ago.
   private func round(_ pool: Pool, secondsAgo: Double) async throws {
     try await pool.execute(
@@ -36,14 +25,14 @@ struct SilenceTests {
       try await pool.jobs.setHost("a.test", cap: 3)
       let worker = try await pool.steadyWorker()
       let leases = try await worker.claim(3)
-      #expect(try await words(found(pool)) == ["full a.test 5"])
+      #expect(try await pool.causes().words == ["full a.test 5"])
       try await pool.beat(worker, secondsAgo: 8)
       let name = "worker \(worker.caller.worker) (machine, pid 1)"
       var ids = JobSelector()
       ids.ids = try await pool.column("SELECT job FROM haul.jobs")
       for selector in [JobSelector(), Pool.batch("b"), ids] {
-        let causes = try await found(pool, selector)
-        #expect(words(causes) == ["silent \(name) 3", "unheard data 5"])
+        let causes = try await pool.causes(of: selector)
+        #expect(causes.words == ["silent \(name) 3", "unheard data 5"])
         #expect(causes.free == 0)
         let silent = try #require(causes.causes.first)
         #expect(silent.reason == "alone" && (7...3600).contains(silent.seconds ?? 0))
@@ -52,13 +41,13 @@ struct SilenceTests {
       // Only jobs that were selected count.
       var one = JobSelector()
       one.ids = [leases[0].job]
-      #expect(try await words(found(pool, one)) == ["silent \(name) 1"])
+      #expect(try await pool.causes(of: one).words == ["silent \(name) 1"])
       let obstacle = try await pool.jobs.obstacle(to: AwaitedJobs(batches: ["b"]))
       #expect(obstacle?.kind == .unheard || obstacle?.kind == .silent)
       // Another worker will take them over.
       _ = try await pool.steadyWorker()
-      let causes = try await found(pool)
-      #expect(words(causes) == ["silent \(name) 3", "full a.test 5"])
+      let causes = try await pool.causes()
+      #expect(causes.words == ["silent \(name) 3", "full a.test 5"])
       #expect(causes.causes.first?.reason == nil)
       // Programs of earlier versions do not know it.
       let old: String = try await pool.value(
@@ -83,8 +72,8 @@ struct SilenceTests {
         """)
       for (age, leaderless) in [(-60.0, false), (60, true)] {
         try await round(pool, secondsAgo: age)
-        let causes = try await found(pool)
-        #expect(words(causes) == ["lost data 2", "unserved data 1"])
+        let causes = try await pool.causes()
+        #expect(causes.words == ["lost data 2", "unserved data 1"])
         let lost = try #require(causes.causes.first)
         #expect(lost.leaderless == leaderless)
         #expect(
@@ -93,7 +82,7 @@ struct SilenceTests {
       }
       // No worker needs to reach a host that an operator has blocked.
       try await pool.jobs.blockHost("10.0.0.1", for: nil)
-      #expect(try await found(pool).causes.first?.start?.hosts == [])
+      #expect(try await pool.causes().causes.first?.start?.hosts == [])
     }
   }
 
@@ -105,7 +94,7 @@ struct SilenceTests {
         "UPDATE haul.scheduled SET run_at = clock_timestamp() - interval '1 minute'")
       for (age, leaderless) in [(-60.0, false), (60, true)] {
         try await round(pool, secondsAgo: age)
-        let early = try #require(try await found(pool).causes.first)
+        let early = try #require(try await pool.causes().causes.first)
         #expect(early.kind == .early && early.leaderless == leaderless)
         #expect((early.seconds ?? 0) < 0)
       }
@@ -133,14 +122,14 @@ struct SilenceTests {
       var one = JobSelector()
       one.ids = [lease.job]
       for (selector, free) in [(JobSelector(), 1), (Pool.batch("b"), 1), (one, 0)] {
-        let causes = try await found(pool, selector)
-        #expect(words(causes) == ["away data 1"])
+        let causes = try await pool.causes(of: selector)
+        #expect(causes.words == ["away data 1"])
         #expect(causes.free == free)
         #expect(causes.causes.first?.reason == "/data on machine")
       }
       try await pool.jobs.setHost("a.test", interval: .seconds(0.5))
       try await pool.submit(3, batch: "b")
-      #expect(try await words(found(pool)) == ["interval a.test 4", "away data 1"])
+      #expect(try await pool.causes().words == ["interval a.test 4", "away data 1"])
     }
   }
 
@@ -148,15 +137,15 @@ struct SilenceTests {
     try await Pool.open { pool in
       try await pool.submit(2, batch: "b")
       _ = try await pool.jobs.control(.pause, Pool.batch("b"))
-      #expect(try await words(found(pool)) == ["unserved data 2", "held b 2"])
+      #expect(try await pool.causes().words == ["unserved data 2", "held b 2"])
       let obstacle = try await pool.jobs.obstacle(to: AwaitedJobs(batches: ["b"]))
       #expect(obstacle?.kind == .held)
       _ = try await pool.steadyWorker()
       var settings = QueueSettings()
       settings.paused = true
       try await pool.jobs.setQueue(Pool.name, settings)
-      let causes = try await found(pool)
-      #expect(words(causes) == ["paused data 2", "held b 2"])
+      let causes = try await pool.causes()
+      #expect(causes.words == ["paused data 2", "held b 2"])
       #expect(causes.causes.map(\.held) == [2, 2])
     }
   }
