@@ -12,12 +12,12 @@
 -- → ready (job order) → host (id order) → lane_key → lane (key order, in one pass)
 -- Rows that the session itself has just inserted do not count: end_leases() locks jobs after that.
 --
--- 1. A session that has locked a lane waits for no row of `ready`: claims and promotions lock these with SKIP LOCKED.
+-- 1. A session that has locked a lane never waits for a row of `ready`: claims and promotions use SKIP LOCKED there.
 -- They move a row to another lane only under the locks of both lanes. A session that inserts rows of `ready` arms their
 -- lanes as its last step.
 -- 2. A claim never waits: it also locks lanes, hosts and the gates of limited queues with SKIP LOCKED.
--- 3. A session that needs a queue to stay locks it FOR KEY SHARE. A session that deletes a queue waits for nothing
--- after that.
+-- 3. A session that needs a queue to stay locks it FOR KEY SHARE. A session that deletes a queue never waits after
+-- that.
 -- 4. Lock in one statement and read in the next. Within one statement, a locked row is seen at its newest version and
 -- everything else as it was before.
 
@@ -42,40 +42,42 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.require_read_committed() IS
-  'Raises HA005 unless the transaction is READ COMMITTED. Turns synchronous_commit on for the transaction, so what a '
-  'function returns is durable whatever the settings of role, database or session. If the transaction has no idle '
-  'timeout, sets one of 5 minutes, because other sessions wait for its locks.';
+  'Raises HA005 if the isolation level of the transaction is not READ COMMITTED. If synchronous_commit is off, turns '
+  'it on for the transaction. So committed changes are durable, whatever the role, the database or the session sets. '
+  'If the transaction has no idle timeout, sets one of 5 minutes, because other sessions wait for its locks.';
 
 CREATE OR REPLACE FUNCTION haul.schema_version() RETURNS integer
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
   SELECT max(version) FROM haul.migration
 $$;
-COMMENT ON FUNCTION haul.schema_version() IS 'The number of this database''s newest migration.';
+COMMENT ON FUNCTION haul.schema_version() IS 'Returns the number of the newest migration in this database.';
 
 CREATE OR REPLACE FUNCTION haul.oldest_served_version() RETURNS integer
 LANGUAGE sql IMMUTABLE RETURN 12;
 COMMENT ON FUNCTION haul.oldest_served_version() IS
-  'The oldest schema version whose programs this database still serves. Programs ask if the database is newer than '
-  'they are.';
+  'Returns the oldest schema version whose programs this database still serves. Programs ask if the database is newer '
+  'than they are.';
 
 CREATE OR REPLACE FUNCTION haul.lease_expiry() RETURNS interval
 LANGUAGE sql IMMUTABLE AS $$ SELECT interval '15 seconds' $$;
-COMMENT ON FUNCTION haul.lease_expiry() IS 'Lifetime of a lease after its worker''s last heartbeat.';
+COMMENT ON FUNCTION haul.lease_expiry() IS 'Returns how long a lease lasts after the last heartbeat of its worker.';
 CREATE OR REPLACE FUNCTION haul.session_grace() RETURNS interval
 LANGUAGE sql IMMUTABLE RETURN interval '3 seconds';
 COMMENT ON FUNCTION haul.session_grace() IS
-  'How long a worker without a session may be silent before its jobs are rescued. A worker that is silent for longer '
-  'is shown as silent.';
+  'Returns how long a worker without a session may be silent before its jobs are rescued. Lists show a worker as '
+  'silent if it is silent for longer.';
 
 CREATE OR REPLACE FUNCTION haul.hold_time() RETURNS interval
 LANGUAGE sql IMMUTABLE AS $$ SELECT interval '5 minutes' $$;
 COMMENT ON FUNCTION haul.hold_time() IS
-  'How long an interrupted job waits for a worker with its part file. After that any worker may start it from zero.';
+  'Returns how long an interrupted job waits for a worker with its part file. After that, any worker may start it '
+  'from zero.';
 
 CREATE OR REPLACE FUNCTION haul.trouble_memory() RETURNS interval
 LANGUAGE sql IMMUTABLE AS $$ SELECT interval '10 minutes' $$;
 COMMENT ON FUNCTION haul.trouble_memory() IS
-  'How long a host''s trouble counts as continuing after its last block has ended.';
+  'Returns how long a host still counts as in trouble after its last block has ended. A failure within this time '
+  'continues the same trouble.';
 
 -- STABLE like convert_to(). Only then does the planner inline it.
 CREATE OR REPLACE FUNCTION haul.path_digest(p_path text) RETURNS uuid
@@ -83,40 +85,41 @@ LANGUAGE sql STABLE STRICT AS $$
   SELECT encode(substring(sha256(convert_to(p_path, 'UTF8')) FROM 1 FOR 16), 'hex')::uuid
 $$;
 COMMENT ON FUNCTION haul.path_digest(text) IS
-  'The key of a path in dedupe: the first 16 bytes of its SHA-256. NULL for NULL.';
+  'Returns the key of a path in dedupe: the first 16 bytes of its SHA-256 digest. Returns NULL for NULL.';
 
 CREATE OR REPLACE FUNCTION haul.largest_file() RETURNS bigint
 LANGUAGE sql IMMUTABLE RETURN 1152921504606846976;
 COMMENT ON FUNCTION haul.largest_file() IS
-  'Maximum size of a file in bytes: 2^60. Larger numbers from programs are reduced to it.';
+  'Returns the maximum size of a file in bytes: 2^60. Larger numbers from programs are reduced to it.';
 
 -- Not STRICT, because only then does the planner inline these two.
 CREATE OR REPLACE FUNCTION haul.bytes_of(p_bytes bigint) RETURNS bigint
 LANGUAGE sql IMMUTABLE
 RETURN CASE WHEN p_bytes < 0 THEN 0 WHEN p_bytes > haul.largest_file() THEN haul.largest_file() ELSE p_bytes END;
 COMMENT ON FUNCTION haul.bytes_of(bigint) IS
-  'A number of bytes that a program reported, limited to 0 … largest_file(); NULL for NULL.';
+  'Limits a number of bytes that a program reported to the range from 0 to largest_file(). Returns NULL for NULL.';
 
 CREATE OR REPLACE FUNCTION haul.whole(p_sum numeric) RETURNS bigint
 LANGUAGE sql IMMUTABLE
 RETURN CASE WHEN p_sum > 9223372036854775807 THEN 9223372036854775807
   WHEN p_sum < -9223372036854775807 THEN -9223372036854775807 ELSE p_sum::bigint END;
 COMMENT ON FUNCTION haul.whole(numeric) IS
-  'A sum as a bigint. A sum that does not fit becomes the nearest bigint. Never raises.';
+  'Converts a sum to a bigint. A sum that does not fit becomes the nearest bigint. Never raises an error.';
 
 CREATE OR REPLACE FUNCTION haul.range_bytes(p_ranges int8multirange) RETURNS bigint
 LANGUAGE sql IMMUTABLE STRICT
 RETURN (SELECT coalesce(haul.whole(sum(upper(r)::numeric - lower(r))), 0) FROM unnest(p_ranges) r);
 COMMENT ON FUNCTION haul.range_bytes(int8multirange) IS
-  'Number of bytes in a multirange. Unbounded ranges do not count.';
+  'Returns the number of bytes in a multirange. Unbounded ranges do not count.';
 
 -- host.failures: 0 = it has answered; above 0 = consecutive failures; -1 = it has not answered yet; -2 = it has not
 -- answered since a transfer waited for its first byte in vain.
 CREATE OR REPLACE FUNCTION haul.places(p_cap integer, p_failures integer) RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$ SELECT CASE WHEN p_failures <> 0 THEN 1 ELSE p_cap END $$;
 COMMENT ON FUNCTION haul.places(integer, integer) IS
-  'Maximum number of transfers to a host now, by its limit (cap) and its consecutive failures. A host with failures, '
-  'or one that has not answered yet (below 0), gets one transfer as a trial.';
+  'Returns the maximum number of concurrent transfers to a host now. p_cap: the limit of the host. p_failures: as in '
+  'host.failures; below 0 = it has not answered yet, or not since a transfer waited in vain. If p_failures is 0, the '
+  'result is p_cap. Otherwise it is 1, as a trial.';
 
 CREATE OR REPLACE FUNCTION haul.starts(p_interval interval, p_burst integer, p_next_start timestamptz,
   p_now timestamptz)
@@ -126,7 +129,7 @@ LANGUAGE sql IMMUTABLE AS $$
     extract(epoch FROM greatest(p_next_start - p_now, interval '0')) / extract(epoch FROM p_interval))::integer END
 $$;
 COMMENT ON FUNCTION haul.starts(interval, integer, timestamptz, timestamptz) IS
-  'Number of starts that a host''s interval allows at p_now; below 1 = none yet, NULL = no limit.';
+  'Returns how many transfers the interval of a host allows to start at p_now; below 1 = none yet, NULL = no limit.';
 
 CREATE OR REPLACE FUNCTION haul.next_start(p_interval interval, p_burst integer, p_next_start timestamptz)
 RETURNS timestamptz
@@ -134,24 +137,24 @@ LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE WHEN p_interval > '0' THEN p_next_start - p_interval * (p_burst - 1) END
 $$;
 COMMENT ON FUNCTION haul.next_start(interval, integer, timestamptz) IS
-  'When a host''s interval allows its next start; NULL = at any time.';
+  'Returns when the interval of a host allows its next start; NULL = at any time.';
 
 CREATE OR REPLACE FUNCTION haul.successes_to_grow() RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$ SELECT 20 $$;
 COMMENT ON FUNCTION haul.successes_to_grow() IS
-  'How many completed jobs without a block raise a lowered host limit by one.';
+  'Returns how many jobs must complete without a block before a lowered host limit grows by one.';
 
 CREATE OR REPLACE FUNCTION haul.url_directory(p_url text) RETURNS uuid
 LANGUAGE sql IMMUTABLE
 RETURN md5(regexp_replace(regexp_replace(p_url, '[?#].*', ''), '[^/]*$', ''))::uuid;
 COMMENT ON FUNCTION haul.url_directory(text) IS
-  'Digest of the URL without its query and last path segment. Files of one directory have the same digest.';
+  'Returns a digest of the URL without its query and last path segment. Files of one directory have the same digest.';
 
 CREATE OR REPLACE FUNCTION haul.same_but_query(p_url text, p_other text) RETURNS boolean
 LANGUAGE sql IMMUTABLE
 RETURN split_part(p_url, '?', 1) = split_part(p_other, '?', 1);
 COMMENT ON FUNCTION haul.same_but_query(text, text) IS
-  'Whether two URLs differ only in their query, like an expired and a renewed signed URL.';
+  'Returns whether two URLs are the same apart from their queries, like an expired and a renewed signed URL.';
 
 -- While any transaction keeps an old snapshot, old versions of a busy row stay, and `id = …` reads them all, oldest
 -- first. A scan of the same range from the other end finds the newest version first, and LIMIT stops there. The planner
@@ -167,8 +170,8 @@ LANGUAGE sql STABLE AS $$
   FROM haul.host h WHERE h.id >= p_host AND h.id <= p_host ORDER BY h.id DESC LIMIT 1
 $$;
 COMMENT ON FUNCTION haul.host_now(integer) IS
-  'Newest version of a host and the place of its row, even if old snapshots keep earlier versions. No row if the host '
-  'does not exist. Locks nothing.';
+  'Returns the newest version of a host and the place (ctid) of its row, even if old snapshots keep earlier versions. '
+  'Returns no row if the host does not exist. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.lane_now(p_host integer, p_queue integer, p_instance integer) RETURNS TABLE (
   place tid, priority smallint, head bigint, next_at timestamptz)
@@ -178,8 +181,8 @@ LANGUAGE sql STABLE AS $$
   ORDER BY l.instance DESC LIMIT 1
 $$;
 COMMENT ON FUNCTION haul.lane_now(integer, integer, integer) IS
-  'Newest version of a lane and the place of its row, found like host_now(). No row if the lane does not exist. Locks '
-  'nothing.';
+  'Returns the newest version of a lane and the place (ctid) of its row, in the same way as host_now(). Returns no '
+  'row if the lane does not exist. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.policy_of(p_host text) RETURNS TABLE (cap integer, min_interval interval, burst integer)
 LANGUAGE sql STABLE AS $$
@@ -191,7 +194,8 @@ LANGUAGE sql STABLE AS $$
     ORDER BY p.pattern = p_host DESC, length(p.pattern) DESC LIMIT 1) p ON true
 $$;
 COMMENT ON FUNCTION haul.policy_of(text) IS
-  'Policy of a host: that of its exact name, or of the longest matching *.suffix, or of *, or the default. One row.';
+  'Returns the policy that applies to a host, in one row. A policy for its exact name comes first, then the longest '
+  'matching *.suffix, then *, then the default.';
 
 -- Two sessions that create the same hosts lock them in the same order.
 CREATE OR REPLACE FUNCTION haul.ensure_hosts(p_names text[], p_used boolean DEFAULT true) RETURNS void
@@ -212,7 +216,8 @@ LANGUAGE sql SET search_path = pg_catalog, haul, pg_temp AS $$
   WHERE n.id = k.id
 $$;
 COMMENT ON FUNCTION haul.ensure_hosts(text[], boolean) IS
-  'Creates missing hosts with their policies, in name order. p_used: jobs use all of these hosts.';
+  'Creates the hosts in p_names that do not exist, with their policies and in name order. p_used: whether jobs use '
+  'these hosts. If true, also marks existing hosts as used.';
 
 CREATE OR REPLACE FUNCTION haul.arm(
   p_hosts integer[], p_queues integer[], p_instances integer[], p_priorities smallint[], p_heads bigint[])
@@ -220,7 +225,7 @@ RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
-  -- One element per lane, with its first job.
+  -- Keep one element for each lane: its first job.
   SELECT array_agg(t.host), array_agg(t.queue), array_agg(t.instance), array_agg(t.priority), array_agg(t.head)
   INTO p_hosts, p_queues, p_instances, p_priorities, p_heads
   FROM (
@@ -241,9 +246,9 @@ BEGIN
   FROM unnest(p_hosts, p_queues, p_instances, p_priorities, p_heads) AS u(host, queue, instance, priority, head)
   WHERE NOT EXISTS (SELECT FROM haul.lane_now(u.host, u.queue, u.instance));
 
-  -- A claim that is looking at a lane now has not seen these jobs, so the lane is read after that claim has ended. A
-  -- lane that has changed since this statement began is locked too; whether it is returned depends on PostgreSQL's
-  -- version.
+  -- A claim that holds one of these lanes now has not seen the new jobs. So wait for its end and read the lane after
+  -- that. A lane that has changed since this statement began is locked too. Whether PostgreSQL also returns it depends
+  -- on the version.
   PERFORM FROM unnest(p_hosts, p_queues, p_instances) AS u(host, queue, instance)
   CROSS JOIN LATERAL haul.lane_now(u.host, u.queue, u.instance) n JOIN haul.lane l ON l.ctid = n.place
   ORDER BY u.host, u.queue, u.instance FOR UPDATE OF l;
@@ -262,10 +267,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.arm(integer[], integer[], integer[], smallint[], bigint[]) IS
-  'Lets claims find the lanes of rows that were just inserted into ready, and parked lanes whose host has free places '
-  'again. Creates missing lanes and lowers the first (priority, job) of each lane. Locks lane keys, then lanes, each '
-  'in key order in one pass. Call it once per transaction, after everything else that waits for locks. Only haul get '
-  'calls it more often, because its queue is its own.';
+  'Arms lanes, so that claims find their jobs. Call it for lanes of rows that were just inserted into ready, and for '
+  'parked lanes whose host has free places again. Creates missing lanes. If a job comes before the first (priority, '
+  'job) of its lane, it becomes the first. Locks lane keys, then lanes, each in key order in one pass. Call it once '
+  'per transaction, after everything else that waits for locks. Only haul get calls it more often, because it has a '
+  'queue of its own.';
 
 CREATE OR REPLACE FUNCTION haul.authenticate(p_worker bigint, p_secret text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -279,4 +285,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.authenticate(bigint, text) IS
-  'Raises HA001 unless the worker exists and the secret is its own. Locks nothing.';
+  'Raises HA001 if the worker does not exist or p_secret is not its secret. Locks nothing.';

@@ -43,5 +43,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.ensure_partitions(bigint) IS
-  'Creates partitions of job, outcome and attempt for p_ids_ahead more jobs. Returns the number of new partitions. '
-  'Call it before you take any other lock. Raises HA004 for more than a hundred partitions.';
+  'Creates the partitions of job, outcome and attempt that the next p_ids_ahead jobs need. Returns the number of new '
+  'partitions of each table. Call it before you take any other lock. Raises HA004 if p_ids_ahead needs more than 100 '
+  'partitions.';

@@ -13,7 +13,7 @@ DECLARE
   v_store record;
 BEGIN
   PERFORM haul.require_read_committed();
-  -- NULL is refused too.
+  -- This refuses NULL too.
   IF (p_version BETWEEN haul.oldest_served_version() AND haul.schema_version()) IS NOT TRUE THEN
     RAISE EXCEPTION 'this program knows schema version %, the database serves % to %',
       coalesce(p_version::text, 'NULL'), haul.oldest_served_version(), haul.schema_version() USING ERRCODE = 'HA002';
@@ -48,10 +48,12 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.register(integer, text, text, integer, integer, jsonb, text[]) IS
-  'Registers a worker. p_stores: [{"store": name, "marker": uuid}], read from the directories that it mounts. '
-  'p_queues: names of the queues that it claims from; NULL = all queues of its stores. Returns {"worker", "secret", '
-  '"pool", "stores": [{"store", "instance"}]}. The secret is returned only here and stored as a digest. Every later '
-  'call must pass it. Raises HA002 for a schema version that is not served, HA003 for an unknown marker or queue.';
+  'Registers a worker. p_version: the schema version that the program knows. p_stores: [{"store": name, "marker": '
+  'uuid}], read from the directories that the worker mounts. p_queues: names of the queues that it claims from; NULL '
+  '= all queues of its stores. Returns {"worker", "secret", "pool", "stores": [{"store", "instance"}]}. Only this '
+  'call returns the secret, because the database stores a digest of it. Every later call must pass the secret. Raises '
+  'HA002 if the database does not serve p_version. Raises HA003 for an unknown marker or queue, and for a queue whose '
+  'store the worker does not mount.';
 
 CREATE OR REPLACE FUNCTION haul.tell_reach(p_worker bigint, p_secret text, p_schemes text[], p_networks inet[])
 RETURNS void
@@ -59,7 +61,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS
 BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.authenticate(p_worker, p_secret);
-  -- A longer list counts as unknown.
+  -- Treat a longer list as unknown.
   UPDATE haul.worker w SET
     schemes = CASE WHEN cardinality(p_schemes) <= 16
       THEN ARRAY(SELECT left(s, 16) FROM unnest(p_schemes) AS s WHERE s IS NOT NULL) END,
@@ -69,8 +71,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.tell_reach(bigint, text, text[], inet[]) IS
-  'Records what a worker can download: URLs with these schemes, and from these networks besides public addresses. '
-  'NULL = unknown. Commands display it; claims do not depend on it.';
+  'Records what a worker can download. p_schemes: schemes of URLs. p_networks: networks that it may use besides '
+  'public addresses. NULL = unknown. Commands display this; claims do not depend on it.';
 
 CREATE OR REPLACE FUNCTION haul.require_queues(p_queues text[], p_stores text[]) RETURNS void
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -89,8 +91,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.require_queues(text[], text[]) IS
-  'Raises HA003 for a queue that does not exist or whose store is not in p_stores, because a worker for it would '
-  'never get a job. Programs that do not pass queue names to register() call this first.';
+  'Raises HA003 if a queue does not exist or its store is not in p_stores. A worker for such a queue would never get '
+  'a job. Programs that do not pass queue names to register() call this first.';
 
 -- The session holds an advisory lock while it lives. If the lock is free, the process or its connection is gone.
 CREATE OR REPLACE FUNCTION haul.attach_session(p_worker bigint, p_secret text) RETURNS void
@@ -101,17 +103,18 @@ BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.authenticate(p_worker, p_secret);
   v_key := haul.lock_session();
-  -- If the machine vanishes, its session ends within about ten seconds instead of hours. No effect on a Unix socket.
+  -- If the machine vanishes, its session ends within about ten seconds instead of hours. This has no effect on a Unix
+  -- socket.
   PERFORM set_config('tcp_keepalives_idle', '4', false), set_config('tcp_keepalives_interval', '2', false),
     set_config('tcp_keepalives_count', '3', false);
   UPDATE haul.worker SET session_key = v_key WHERE id = p_worker;
 END
 $$;
 COMMENT ON FUNCTION haul.attach_session(bigint, text) IS
-  'Ties this session to the worker. When the session ends, the worker''s jobs are rescued after session_grace() '
-  'without a heartbeat, instead of after lease_expiry().';
+  'Ties this session to the worker. If the session ends, the worker''s jobs are rescued after session_grace() without '
+  'a heartbeat, instead of after lease_expiry().';
 
--- Any login may take advisory locks. It could take a predictable key first.
+-- Any login may take advisory locks, and could take a predictable key first.
 CREATE OR REPLACE FUNCTION haul.lock_session() RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
@@ -126,12 +129,13 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.lock_session() IS
-  'Takes an advisory lock under a random unused key until the session ends, and returns the key. Never waits.';
+  'Takes an advisory lock under a random unused key and returns the key. The session holds the lock until it ends. '
+  'Never waits.';
 
 CREATE OR REPLACE FUNCTION haul.session_lock(p_number bigint) RETURNS bigint
 LANGUAGE sql IMMUTABLE AS $$ SELECT (x'4861'::bigint << 48) | p_number $$;
 COMMENT ON FUNCTION haul.session_lock(bigint) IS
-  'Advisory lock key for a number: each worker''s session has its own number, the leader has 0.';
+  'Returns the key of the advisory lock for a number. Each worker''s session has its own number. The leader has 0.';
 
 -- A leader that hangs, or whose connection broke without the server's notice, may hold its lock for hours. Two rounds
 -- at once do no harm: they wait for each other.
@@ -143,9 +147,9 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
       AND NOT EXISTS (SELECT FROM haul.pulse p WHERE p.promoted_at >= clock_timestamp() - interval '5 seconds'), false)
 $$;
 COMMENT ON FUNCTION haul.lead() IS
-  'Whether this session must run maintenance now. It does if it is the leader or becomes the leader, which it stays '
-  'until it ends. It also does if the leader has run no maintenance for 2 seconds or since a crash of the server, or '
-  'ignores jobs that have been due for 30 seconds.';
+  'Returns whether this session must run maintenance now. It must if it is the leader or becomes the leader, which it '
+  'stays until it ends. It must also if the leader has run no maintenance for 2 seconds or since a crash of the '
+  'server. The same applies if the leader ignores jobs that have been due for 30 seconds.';
 
 CREATE OR REPLACE FUNCTION haul.close_store(p_worker bigint, p_secret text, p_store text, p_reason text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -164,8 +168,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.close_store(bigint, text, text, text) IS
-  'Records why the worker cannot write to a store that it mounts. It gets no jobs for this store until it calls again '
-  'with NULL.';
+  'Records why the worker cannot write to a store that it mounts (p_reason). The worker gets no jobs for this store '
+  'until it calls again with p_reason NULL.';
 
 CREATE OR REPLACE FUNCTION haul.stop_worker(p_worker bigint, p_secret text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -177,7 +181,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.stop_worker(bigint, text) IS
-  'Last call of a worker that stops gracefully. Its remaining jobs may be rescued at once.';
+  'Marks a worker as stopped. A worker that stops gracefully calls this last. Its remaining jobs may be rescued at '
+  'once.';
 
 CREATE OR REPLACE FUNCTION haul.drain_worker(p_worker bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -193,5 +198,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.drain_worker(bigint) IS
-  'Asks a worker to drain. The worker is notified, and its next heartbeat reports it too. Returns false for a worker '
-  'that has stopped or died.';
+  'Asks a worker to drain. Notifies the worker; its next heartbeat also returns the request. Returns false if the '
+  'worker does not exist, has stopped or has died.';

@@ -48,7 +48,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.heed_origin(boolean) IS
-  'Detects, before tokens and job ids are drawn, that this database may lack commits: it is on another server, '
-  'timeline or database than before, or its server has crashed. If so, tokens continue 2^32 above the last one. Job '
-  'ids continue 2^24 above, except after a crash alone. Locks the row of pool when it finds such a change. Returns '
-  'false if another session holds that row and p_waits is false; then the caller must not draw tokens or ids.';
+  'Detects whether this database may lack commits. That is so if it is on another server, timeline or database than '
+  'before, or if its server has crashed. Call it before you draw tokens or job ids. If commits may be missing, tokens '
+  'continue 2^32 above the last one. Job ids continue 2^24 above the last one, except after a crash alone. Locks the '
+  'row of pool when it finds such a change. If another session holds that row and p_waits is false, returns false. '
+  'Then the caller must not draw tokens or ids. Otherwise returns true.';

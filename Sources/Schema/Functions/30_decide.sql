@@ -11,39 +11,43 @@ RETURN CASE
   ELSE 'permanent'
 END;
 COMMENT ON FUNCTION haul.disposition(text) IS
-  'What an error class means for the job and its host. permanent: a retry cannot help, so the job fails. job: a '
-  'problem of the job, so it is retried up to max_attempts. host: a problem of the host, so the host that answered is '
-  'blocked and the attempt is not charged. worker: a problem of the worker, so any worker retries later and the '
-  'attempt is not charged. kept: a retry cannot help, so the job fails, but its progress is kept for ''haul retry''.';
+  'Returns what an error class means for the job and its host. permanent: a retry cannot help, so the job fails. job: '
+  'the job has a problem, so it is retried until max_attempts attempts have failed. host: the host has a problem, so '
+  'the host that answered is blocked and the attempt is not charged. worker: the worker has a problem, so any worker '
+  'retries later and the attempt is not charged. kept: a retry cannot help, so the job fails, but its progress is '
+  'kept for ''haul retry''.';
 
 CREATE OR REPLACE FUNCTION haul.has_class(p_error text, p_class text) RETURNS boolean
 LANGUAGE sql IMMUTABLE
 RETURN p_error = p_class OR p_class = 'http_4xx' AND p_error IN ('http_403', 'http_404', 'http_410');
 COMMENT ON FUNCTION haul.has_class(text, text) IS
-  'Whether a selector''s error class includes an error. http_4xx includes http_403, http_404 and http_410.';
+  'Returns whether an error belongs to p_class, the error class of a selector. http_4xx includes http_403, http_404 '
+  'and http_410.';
 
 CREATE OR REPLACE FUNCTION haul.is_silence(p_error text, p_status integer, p_host text) RETURNS boolean
 LANGUAGE sql IMMUTABLE
 RETURN coalesce(p_error IN ('timeout', 'silent') AND p_status IS NULL AND p_host IS NULL, false);
 COMMENT ON FUNCTION haul.is_silence(text, integer, text) IS
-  'Whether a transfer with this error waited in vain for the first byte of the job''s own host. p_status: the host''s '
-  'answer. p_host: another host that was asked last.';
+  'Returns whether a transfer with this error waited in vain for the first byte from the job''s own host. p_status: '
+  'the status that the host answered; NULL = it did not answer. p_host: another host that was asked last; NULL = the '
+  'job''s own host.';
 
 CREATE OR REPLACE FUNCTION haul.error_of(p_error text, p_status integer, p_host text, p_failures integer) RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN CASE WHEN haul.is_silence(p_error, p_status, p_host) AND p_failures NOT IN (0, -1) THEN 'silent'
   ELSE p_error END;
 COMMENT ON FUNCTION haul.error_of(text, integer, text, integer) IS
-  'Error class of a failure. If a host stays silent twice without an answer in between, the class is silent, a '
-  'problem of the host. p_failures: as host.failures.';
+  'Returns the error class of a failure. This is p_error, unless a host stays silent twice without an answer in '
+  'between. Then the class is silent, a problem of the host. p_failures: as in host.failures.';
 
 CREATE OR REPLACE FUNCTION haul.keeps_progress(p_error text) RETURNS boolean
 LANGUAGE sql IMMUTABLE
 RETURN coalesce(haul.has_class(p_error, 'http_4xx') OR p_error IN ('redirects', 'unverified_length')
   OR haul.disposition(p_error) <> 'permanent' AND p_error <> 'disk_full', false);
 COMMENT ON FUNCTION haul.keeps_progress(text) IS
-  'Whether the durable bytes of a job with this error are kept for a retry. They are dropped if the error is about '
-  'the bytes themselves or the disk is full. They are kept after a refused request, such as an expired signed URL.';
+  'Returns whether the durable bytes of a job with this error are kept for a retry. They are dropped if the error is '
+  'about the bytes themselves or the disk is full. They are kept if the server refused the request, for example '
+  'because a signed URL has expired.';
 
 CREATE OR REPLACE FUNCTION haul.host_backoff(p_failures integer, p_dice double precision, p_longest interval)
 RETURNS interval
@@ -51,22 +55,24 @@ LANGUAGE sql IMMUTABLE
 RETURN least(p_longest,
   least(interval '5 minutes', interval '1 second' * 2 ^ least(p_failures, 10)) * (0.5 + p_dice / 2));
 COMMENT ON FUNCTION haul.host_backoff(integer, double precision, interval) IS
-  'How long to block a host after this many consecutive failures. The bound doubles from 1 second to 5 minutes. '
-  'p_dice in [0, 1) picks a time between half the bound and the full bound. Never longer than p_longest.';
+  'Returns how long to block a host after p_failures consecutive failures. The upper bound doubles from 1 second to 5 '
+  'minutes. p_dice, in [0, 1), picks a time between half the bound and the full bound. The result is never longer '
+  'than p_longest.';
 
 CREATE OR REPLACE FUNCTION haul.worker_backoff(p_trouble interval, p_dice double precision) RETURNS interval
 LANGUAGE sql IMMUTABLE
 RETURN (0.5 + p_dice / 2) * greatest(interval '1 second', least(interval '5 minutes', coalesce(p_trouble, '0')));
 COMMENT ON FUNCTION haul.worker_backoff(interval, double precision) IS
-  'How long a job waits after a problem of the worker: about as long as p_trouble has lasted, so that other workers '
-  'try soon at first. Between half a second and 5 minutes.';
+  'Returns how long a job waits after a problem of the worker: from half a second to 5 minutes. p_trouble: how long '
+  'the problem has lasted. p_dice, in [0, 1), picks a time between half of p_trouble and all of it. So other workers '
+  'try soon at first.';
 
 CREATE OR REPLACE FUNCTION haul.job_backoff(p_failures integer, p_dice double precision) RETURNS interval
 LANGUAGE sql IMMUTABLE
 RETURN p_dice * least(interval '10 minutes', interval '2 seconds' * 2 ^ least(p_failures, 10));
 COMMENT ON FUNCTION haul.job_backoff(integer, double precision) IS
-  'How long a job waits after this many charged failures. The bound doubles from 2 seconds to 10 minutes. p_dice in '
-  '[0, 1) picks a time from 0 to the bound.';
+  'Returns how long a job waits after p_failures charged failures. The upper bound doubles from 2 seconds to 10 '
+  'minutes. p_dice, in [0, 1), picks a time from 0 to the bound.';
 
 CREATE OR REPLACE FUNCTION haul.decide(
   p_result text, p_command text, p_error text, p_failures integer, p_max_attempts integer,
@@ -139,10 +145,11 @@ COMMENT ON FUNCTION haul.decide(text, text, text, integer, integer, integer, int
   integer, interval, interval, double precision, integer, integer, boolean) IS
   'Decides what happens to a job when its lease ends. Depends only on its arguments. p_result: completed, failed, '
   'released (by the worker) or rescued (from a dead worker). p_command: what the operator requested meanwhile: '
-  'cancel, pause or NULL. p_failures and p_rescues: number of charged ones before this attempt. p_progressed: this '
-  'attempt made durable progress. p_resumable: there is a checkpoint. p_trouble: how long the host, or the workers '
-  'that tried, have had problems; NULL = none. p_max_host_wait: maximum time that a job waits for a host or a worker; '
-  'it fails if the host asks for more. p_tries: how many times in a row this job has asked its host in vain. p_busy: '
-  'how often it was refused before while other transfers of the host continued, as now; NULL = not now. p_refused: no '
-  'live worker is left to try it. p_dice: in [0, 1). Returns the job''s state and error, whether the attempt is '
-  'charged, the delay until the next try, and how long to block its host (NULL = not).';
+  'cancel, pause or NULL. p_failures and p_rescues: how many failures and rescues were charged before this attempt. '
+  'p_progressed: whether this attempt made durable progress. p_resumable: whether there is a checkpoint. p_trouble: '
+  'how long the host, or the workers that tried, have had problems; NULL = no problems. p_max_host_wait: maximum time '
+  'that a job waits for a host or a worker. The job fails if the host asks for more. p_tries: how many times in a row '
+  'this job has asked its host in vain. p_busy: how often the host refused this job before while its other transfers '
+  'continued; NULL = it did not refuse this attempt like that. p_refused: whether no live worker is left to try the '
+  'job. p_dice: in [0, 1). Returns the job''s state and error, whether the attempt is charged, the delay until the '
+  'next try, and how long to block its host (NULL = do not block it).';

@@ -1,7 +1,7 @@
 -- Counts a batch's jobs by outcome. Triggers add a row to `batch_change` for each statement that creates or ends jobs,
 -- so no function can forget it. The leader adds these rows up.
 
--- count_outcomes() counts jobs that have ended or wait again.
+-- count_jobs() counts new and moved jobs. count_outcomes() counts jobs that have ended or wait again.
 CREATE OR REPLACE FUNCTION haul.count_jobs() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
@@ -9,8 +9,8 @@ BEGIN
     INSERT INTO haul.batch_change (batch, at, jobs, completed, failed, cancelled, bytes)
     SELECT coalesce(j.batch, 0), clock_timestamp(), count(*), 0, 0, 0, 0 FROM new_rows j GROUP BY 1 ORDER BY 1;
   ELSE
-    -- A new submission may move a job to another batch. Do not join old and new rows: the plan is reused between
-    -- statements, and a plan for one row would read all rows for each of ten thousand.
+    -- A new submission may move a job to another batch. Do not join old and new rows: PostgreSQL reuses the plan for
+    -- later statements, and a plan for one row would read all rows for each of ten thousand.
     INSERT INTO haul.batch_change (batch, at, jobs, completed, failed, cancelled, bytes)
     SELECT m.batch, clock_timestamp(), sum(m.sign), 0, 0, 0, 0 FROM (
       SELECT coalesce(o.batch, 0) AS batch, -1 AS sign FROM old_rows o
@@ -21,8 +21,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.count_jobs() IS
-  'Trigger: records in batch_change how many jobs a statement has created in each batch or moved to another batch; 0 '
-  '= no batch.';
+  'Records in batch_change how many jobs a statement has created in each batch or moved to another batch. Batch 0 = '
+  'no batch. Runs as a trigger.';
 
 CREATE OR REPLACE FUNCTION haul.count_outcomes() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -46,11 +46,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.count_outcomes() IS
-  'Trigger: records in batch_change how many jobs of each batch a statement has ended, and their bytes, minus jobs '
-  'that wait again; 0 = no batch.';
+  'Records in batch_change how many jobs of each batch a statement has ended, and their bytes. Subtracts jobs that '
+  'wait again. Batch 0 = no batch. Runs as a trigger.';
 
--- Created once. Creating a trigger waits for all writers of its table, and no writer can start before the commit. So
--- earlier jobs are counted here, and later ones by the triggers.
+-- Create the triggers only once. Creating a trigger waits for all writers of its table, and no writer can start before
+-- the commit. So this block counts earlier jobs, and the triggers count later ones.
 DO $$
 BEGIN
   IF NOT EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = 'haul.job'::regclass AND t.tgname = 'count_inserted') THEN
@@ -89,7 +89,7 @@ BEGIN
     SELECT g.batch, date_trunc('minute', g.at) AS at, count(*) AS changes, sum(g.jobs) AS jobs,
       sum(g.completed) AS completed,
       sum(g.failed) AS failed, sum(g.cancelled) AS cancelled, sum(g.bytes) AS bytes,
-      -- A job that was requeued still ended in its minute.
+      -- A job that was requeued still counts in the minute in which it ended.
       sum(greatest(g.completed, 0)) AS completed_then, sum(greatest(g.failed, 0)) AS failed_then,
       sum(greatest(g.cancelled, 0)) AS cancelled_then, sum(greatest(g.bytes, 0)) AS bytes_then
     FROM gone g GROUP BY 1, 2)
@@ -122,10 +122,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.roll_up(integer) IS
-  'Maintenance: adds up to p_limit changes to the totals of their batches and minutes. Notifies sessions that wait '
-  'for a batch that has ended. Returns the number of changes. Two concurrent calls do no harm.';
+  'Maintenance: moves up to p_limit rows of batch_change into the totals of their batches and minutes. Notifies '
+  'sessions that wait for a batch if it has ended. Returns the number of rows. Concurrent calls do no harm.';
 
--- A session that is withdrawing a job now may be waiting for a lane.
+-- Skip locked rows: a session that is withdrawing a job now may be waiting for a lane.
 CREATE OR REPLACE FUNCTION haul.take_ready(p_jobs bigint[]) RETURNS SETOF haul.ready
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -136,8 +136,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.take_ready(bigint[]) IS
-  'Takes jobs out of ready and returns their rows. The caller has locked their lanes. Skips jobs that another session '
-  'has locked.';
+  'Deletes jobs from ready and returns their rows. The caller must have locked their lanes. Skips jobs that another '
+  'session has locked.';
 
 CREATE OR REPLACE FUNCTION haul.put_away(p_jobs bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -158,8 +158,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.put_away(bigint[]) IS
-  'Ends or holds jobs that a claim meets although their batch is being cancelled or paused. Skips rows of ready that '
-  'another session has locked. Returns all such jobs of p_jobs, including skipped ones.';
+  'Cancels or holds jobs that a claim has found although their batch is being cancelled or paused. Skips rows of '
+  'ready that another session has locked. Returns all such jobs of p_jobs, including skipped ones.';
 
 CREATE OR REPLACE FUNCTION haul.begin_sweep(p_batch integer, p_what text) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -179,9 +179,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.begin_sweep(integer, text) IS
-  'Records that all jobs submitted to a batch so far are to be cancelled or paused. After the commit none of them is '
-  'claimed; sweep() processes them. A pause does not replace a cancellation. Returns the number of the active '
-  'command. Locks the batch.';
+  'Records a command to cancel or pause all jobs submitted to a batch so far. p_what is ''cancel'' or ''pause''. '
+  'After the commit, no worker can claim these jobs, and sweep() changes them. A pause does not replace a '
+  'cancellation. Returns the number of the active command. Locks the batch.';
 
 CREATE OR REPLACE FUNCTION haul.end_sweep(p_batch integer) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -191,8 +191,8 @@ $$;
 COMMENT ON FUNCTION haul.end_sweep(integer) IS
   'Removes the pending command on a whole batch. Jobs that it has already changed stay changed.';
 
--- The plan is pinned. On a table that has never been analysed, the planner would read and sort the whole batch at each
--- step.
+-- The plan is pinned. Otherwise, on a table that has never been analysed, the planner would read and sort the whole
+-- batch at each step.
 CREATE OR REPLACE FUNCTION haul.batch_jobs(p_batch integer, p_after bigint, p_last bigint, p_limit integer)
   RETURNS bigint[]
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -203,7 +203,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.batch_jobs(integer, bigint, bigint, integer) IS
-  'The first p_limit jobs of a batch with ids above p_after, up to p_last, by id; {} = none. Locks nothing.';
+  'Returns the first p_limit jobs of a batch, by id, with ids above p_after and up to p_last. {} = there are none. '
+  'Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.sweep(p_batch integer, p_limit integer, OUT changed integer, OUT more boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -229,8 +230,8 @@ BEGIN
   more := true;
   v_done := CASE v_batch.sweep WHEN 'cancel' THEN haul.cancel_jobs(v_jobs) ELSE haul.hold_jobs(v_jobs) END;
   changed := cardinality(v_done);
-  -- A job that moves between the tables meanwhile is missed in both. The next step begins with it, because this one
-  -- would lock leases after rows of `ready`.
+  -- This step misses a job that moves between the tables meanwhile. It cannot change such a job now, because it would
+  -- lock leases after rows of `ready`. So the next step begins with this job.
   SELECT min(u.job) INTO v_missed FROM (SELECT unnest(v_jobs) EXCEPT SELECT unnest(v_done)) AS u(job)
   WHERE NOT EXISTS (SELECT FROM haul.outcome o WHERE o.job = u.job)
     AND NOT EXISTS (SELECT FROM haul.held h WHERE h.job = u.job AND v_batch.sweep = 'pause')
@@ -240,9 +241,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.sweep(integer, integer) IS
-  'Cancels or pauses up to p_limit more jobs of a batch, as begin_sweep() recorded. Waiting jobs end or are held; '
-  'running jobs get the command. Returns the number of changed jobs and whether there may be more. If not, the record '
-  'is removed. Locks the batch.';
+  'Cancels or pauses up to p_limit more jobs of a batch, as begin_sweep() recorded. Ends or holds waiting jobs, and '
+  'gives running jobs the command. Returns the number of changed jobs and whether there may be more. If there are no '
+  'more, removes the record. Locks the batch.';
 
 CREATE OR REPLACE FUNCTION haul.steer_batch(
   p_batch integer, p_what text, p_limit integer, p_sweep bigint, OUT changed integer, OUT more boolean,
@@ -260,8 +261,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.steer_batch(integer, text, integer, bigint) IS
-  'One step of cancelling or pausing a whole batch, by up to p_limit jobs. p_sweep is NULL for the first step. Does '
-  'nothing if another session has ended the command meanwhile. Locks the batch.';
+  'Cancels or pauses up to p_limit jobs, as one step of a command on a whole batch. p_what is ''cancel'' or '
+  '''pause''. p_sweep: NULL for the first step, then the sweep that this step returned. Does nothing if another '
+  'session has ended the command meanwhile. Locks the batch.';
 
 CREATE OR REPLACE FUNCTION haul.sweep_on(p_limit integer) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -281,5 +283,5 @@ EXCEPTION WHEN lock_not_available THEN
 END
 $$;
 COMMENT ON FUNCTION haul.sweep_on(integer) IS
-  'Maintenance: continues to cancel or pause a batch if the operator''s program has ended. Returns the number of '
-  'changed jobs.';
+  'Maintenance: continues to cancel or pause a batch if the operator''s program has ended. It assumes this 5 seconds '
+  'after the last step. Changes up to p_limit jobs and returns their number.';

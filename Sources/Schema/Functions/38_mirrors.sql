@@ -6,22 +6,24 @@ LANGUAGE sql IMMUTABLE
 RETURN CASE WHEN coalesce(p_mirror, 0) < 1 THEN p_url
   ELSE coalesce(p_options -> 'mirrors' ->> (p_mirror - 1), p_url) END;
 COMMENT ON FUNCTION haul.url_in_use(text, jsonb, smallint) IS
-  'The URL that a job requests now, given its URL, its options and the mirror in use.';
+  'Returns the URL that a job requests now. p_url: its own URL. p_mirror: the number of the mirror in use; NULL or 0 '
+  '= none.';
 
 CREATE OR REPLACE FUNCTION haul.count_urls(p_options jsonb) RETURNS integer
 LANGUAGE sql IMMUTABLE
 RETURN CASE WHEN jsonb_typeof(p_options -> 'mirrors') = 'array' THEN 1 + jsonb_array_length(p_options -> 'mirrors')
   ELSE 1 END;
-COMMENT ON FUNCTION haul.count_urls(jsonb) IS 'Number of URLs of a job with these options, including its own.';
+COMMENT ON FUNCTION haul.count_urls(jsonb) IS
+  'Returns the number of URLs of a job with these options, including its own.';
 
 CREATE OR REPLACE FUNCTION haul.next_mirror(p_mirror smallint, p_options jsonb) RETURNS smallint
 LANGUAGE sql IMMUTABLE
 RETURN ((coalesce(p_mirror, 0) + 1) % haul.count_urls(p_options))::smallint;
 COMMENT ON FUNCTION haul.next_mirror(smallint, jsonb) IS
-  'The mirror after the one in use; 0 = the job''s own URL, which follows the last mirror.';
+  'Returns the number of the mirror that follows p_mirror. The last mirror is followed by 0, the job''s own URL.';
 
--- A host is counted under one name. Other spellings get that name too, or none: other scripts, percent-encoded names,
--- and IPv4 addresses that are not four decimal numbers. Programs do not write those.
+-- Each host has one name. Other spellings get that name too, or NULL. NULL applies to other scripts, percent-encoded
+-- names, and IPv4 addresses that are not four decimal numbers. Programs do not write those.
 CREATE OR REPLACE FUNCTION haul.host_of(p_url text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
@@ -31,7 +33,7 @@ DECLARE
   v_port text := ltrim(v_parts[3], '0');
 BEGIN
   IF v_name ~ '^\[' THEN
-    -- Without the zone.
+    -- Remove the zone.
     v_name := haul.ipv6_name(regexp_replace(btrim(v_name, '[]'), '%.*$', ''));
   ELSE
     v_name := regexp_replace(v_name, '\.$', '');
@@ -49,8 +51,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.host_of(text) IS
-  'The host name of a URL as in haul.host: lower case, without the default port and the final dot. NULL = the URL has '
-  'no host, or not in the form that programs write.';
+  'Returns the host name of a URL as in haul.host: in lower case, without the default port and the final dot. NULL = '
+  'the URL has no host, or its host is not in the form that programs write.';
 
 CREATE OR REPLACE FUNCTION haul.ipv6_name(p_address text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -61,7 +63,7 @@ EXCEPTION WHEN invalid_text_representation THEN
 END
 $$;
 COMMENT ON FUNCTION haul.ipv6_name(text) IS
-  'The host name for this IPv6 address, in brackets and in its shortest form; NULL for any other text.';
+  'Returns the host name for an IPv6 address, in brackets and in its shortest form. Returns NULL for any other text.';
 
 CREATE OR REPLACE FUNCTION haul.host_id(p_url text) RETURNS integer
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -69,7 +71,7 @@ BEGIN
   RETURN (SELECT n.id FROM haul.host_name n WHERE n.name = haul.host_of(p_url));
 END
 $$;
-COMMENT ON FUNCTION haul.host_id(text) IS 'The id of a URL''s host; NULL if no job has used that host.';
+COMMENT ON FUNCTION haul.host_id(text) IS 'Returns the id of a URL''s host; NULL if the pool does not know that host.';
 
 CREATE OR REPLACE FUNCTION haul.mirror_hosts(p_submission uuid, p_last bigint) RETURNS text[]
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -83,15 +85,15 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.mirror_hosts(uuid, bigint) IS
-  'The hosts of all mirrors in a submission''s lines up to p_last.';
+  'Returns the hosts of all mirrors in the lines of a submission up to p_last.';
 
 CREATE OR REPLACE FUNCTION haul.is_of_source(p_error text) RETURNS boolean
 LANGUAGE sql IMMUTABLE
 RETURN coalesce(p_error NOT IN ('disk_full', 'io', 'open_files', 'exists', 'path_conflict', 'credential', 'proxy',
   'not_permitted', 'cancelled', 'rescued_too_often'), false);
 COMMENT ON FUNCTION haul.is_of_source(text) IS
-  'Whether another URL of the same file may help after this error. It cannot if disk, path, worker or proxy is at '
-  'fault.';
+  'Returns whether another URL of the same file may help after this error. It cannot help if the disk, the path, the '
+  'worker or the proxy is at fault.';
 
 CREATE OR REPLACE FUNCTION haul.turn_to_mirror(
   p_state haul.job_state, p_command text, p_error text, p_delay interval, p_failures integer, p_max_attempts integer,
@@ -105,7 +107,7 @@ BEGIN
   moves := false;
   state := p_state;
   delay := p_delay;
-  -- The other URLs have failed often enough. This failure of a host in trouble is not charged.
+  -- decide() does not charge this failure, because the host is in trouble. But the other URLs have failed often enough.
   IF v_is_last AND p_urls > 1 AND p_failures >= p_max_attempts AND p_state = 'scheduled' AND NOT p_resumable
     AND haul.is_of_source(p_error) THEN
     state := 'failed';
@@ -113,7 +115,7 @@ BEGIN
     RETURN;
   END IF;
   IF p_urls < 2 OR NOT haul.is_of_source(p_error) OR p_state NOT IN ('scheduled', 'paused', 'failed')
-    -- The saved bytes came from this URL, and it may send the rest.
+    -- Stay with this URL: the saved bytes came from it, and it may send the rest.
     OR p_resumable AND p_state <> 'failed'
     OR v_is_refused AND p_refusals + 1 >= p_urls
     OR p_state = 'failed' AND v_is_last AND (NOT v_is_refused OR p_failures + 1 >= p_max_attempts) THEN
@@ -131,13 +133,13 @@ END
 $$;
 COMMENT ON FUNCTION haul.turn_to_mirror(haul.job_state, text, text, interval, integer, integer, boolean, integer,
   integer, integer, double precision) IS
-  'Whether a job with several URLs switches to the next one after a failed attempt, and what happens to it then. '
-  'Depends only on its arguments. p_state and p_delay: the result of decide() for one URL. p_command, p_error, '
-  'p_failures, p_max_attempts, p_resumable and p_dice: as in decide(). p_urls: number of URLs of the job. p_mirror: '
-  'the one in use (NULL or 0 = its own). p_refusals: how many attempts in a row before this one failed permanently. '
-  'The next URL is tried at once. After the last URL the first one is tried again, after a pause. The job fails when '
-  'all its URLs have failed permanently in a row. It also fails at the last URL if decide() would let it fail or the '
-  'others have failed often enough.';
+  'Decides whether a job with several URLs switches to the next one after a failed attempt, and what happens to it '
+  'then. Depends only on its arguments. p_state and p_delay: the result of decide() for one URL. p_command, p_error, '
+  'p_failures, p_max_attempts, p_resumable and p_dice: as for decide(). p_urls: number of URLs of the job. p_mirror: '
+  'the mirror in use; NULL or 0 = the job''s own URL. p_refusals: how many attempts in a row before this one failed '
+  'permanently. The job tries the next URL at once. After the last URL it waits and then tries the first one again. '
+  'The job fails when all its URLs have failed permanently in a row. It also fails at the last URL if decide() lets '
+  'it fail or the other URLs have failed often enough.';
 
 CREATE OR REPLACE FUNCTION haul.refusals(p_job bigint) RETURNS integer
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -149,8 +151,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.refusals(bigint) IS
-  'Number of a job''s last consecutive failures that were permanent and not forgiven. Attempts with other results are '
-  'ignored.';
+  'Returns how many permanent failures a job has had since its last failure of another kind. Ignores attempts that '
+  'are forgiven or did not fail.';
 
 -- An ETag says nothing about another URL's file, because servers derive it from length and time. Only the job's digest
 -- proves that the pieces belong together. `moved` makes the worker compare some bytes first.
@@ -159,7 +161,8 @@ LANGUAGE sql IMMUTABLE
 RETURN coalesce(p_options ? 'digest' AND (left(p_resume ->> 'validator', 1) = '"'
   OR p_resume ->> 'validator' = 'digest'), false);
 COMMENT ON FUNCTION haul.is_part_of_mirror(jsonb, jsonb) IS
-  'Whether another URL may continue the saved bytes of a job with these options.';
+  'Returns whether a job with these options may resume its saved bytes from another URL. p_resume: as in its '
+  'checkpoint.';
 
 CREATE OR REPLACE FUNCTION haul.use_mirrors(p_moves jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -181,9 +184,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.use_mirrors(jsonb) IS
-  'Switches jobs to another of their URLs. p_moves: [{"job", "mirror": 0 = its own URL, "next_host", "host_id": the '
-  'host so far, "in_trouble": whether that host is, "keeps": whether the next URL may continue the saved bytes}]. The '
-  'caller has ended their leases. Locks jobs by id.';
+  'Switches jobs to another of their URLs. p_moves: [{"job", "mirror": number of the mirror, 0 = its own URL, '
+  '"next_host": id of the new host, "host_id": id of the old host, "in_trouble": whether the old host is in trouble, '
+  '"keeps": whether the new URL may continue the saved bytes}]. The caller must have ended their leases. Locks jobs '
+  'by id.';
 
 CREATE OR REPLACE FUNCTION haul.mirror_of(p_url text, p_options jsonb) RETURNS smallint
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -194,7 +198,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.mirror_of(text, jsonb) IS
-  'The number of a URL among the mirrors in these options; NULL = none.';
+  'Returns the number of a URL among the mirrors in these options; NULL = it is none of them.';
 
 -- Untried jobs follow the jobs that have left a host in trouble. Jobs with saved bytes or an earlier file stay, because
 -- only use_mirrors() prepares these for another URL.
@@ -222,9 +226,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.jobs_to_move(integer[], integer) IS
-  'Up to p_limit waiting jobs of these hosts in trouble that are untried and have a mirror on a host without trouble: '
-  '[{"job", "queue", "host", "priority", "mirror", "next_host"}]. Reads the first 10,000 jobs of each queue. Locks '
-  'nothing.';
+  'Returns up to p_limit waiting jobs that may switch to their next URL: [{"job", "queue", "host", "priority", '
+  '"mirror", "next_host"}]. The jobs wait for one of these hosts, which is in trouble. They are untried, and their '
+  'next URL is on a host without trouble. Reads the first 10,000 jobs of each queue. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.move_waiting(p_moves jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -232,8 +236,7 @@ SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS
 DECLARE
   v_mine bigint[];
 BEGIN
-  -- A session that holds a row of one of these jobs may wait for one of the caller's lanes, so do not wait for rows
-  -- here.
+  -- Do not wait for rows here: a session that holds a row of one of these jobs may wait for one of the caller's lanes.
   SELECT array_agg(t.job) INTO v_mine FROM (
     SELECT r.job FROM jsonb_to_recordset(p_moves) AS m(job bigint)
     JOIN haul.ready r ON r.job = m.job JOIN haul.job j ON j.id = m.job
@@ -255,5 +258,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.move_waiting(jsonb) IS
-  'Switches waiting jobs to another of their URLs. p_moves: the result of jobs_to_move(). The caller has armed the '
-  'lanes of both hosts. Skips jobs that another session has changed or locked since.';
+  'Switches waiting jobs to another of their URLs. p_moves: the result of jobs_to_move(). The caller must have armed '
+  'the lanes of both hosts. Skips jobs that another session has changed since then or has locked.';
