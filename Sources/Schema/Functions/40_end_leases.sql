@@ -10,13 +10,13 @@ END
 $$;
 COMMENT ON FUNCTION haul.end_leases(bigint, jsonb) IS
   'Ends leases of a worker, or of any worker if p_worker is NULL. p_endings: [{"job", "token", "result": completed, '
-  'failed, released or rescued, and if known "error", "message", "status", "retry_after": seconds, "host": the host '
-  'that answered, "bytes", "path", "digest", "fetched", "resumed_at", "changes", "range_unsafe": where a range '
-  'request was answered wrongly, "source": as in outcome}]. Returns [{"job", "token", "state", "delay": seconds, '
-  '"cause": error class}]. A stale token changes nothing and is missing from the reply. Locks leases in job order. If '
-  'a job''s data raise an error (SQLSTATE class 22, 23 or 54), this job fails as internal and the others end '
-  'normally. Endings that another session blocks for longer than 200 ms stay open and are missing from the reply: '
-  'pass them to another call.';
+  'failed, released or rescued}]. Each may also have "error", "message", "status", "retry_after": seconds, "host": '
+  'the host that answered, "bytes", "path", "digest", "fetched", "resumed_at", "changes", "range_unsafe": true if a '
+  'range request was answered wrongly, "source": as in outcome. Returns [{"job", "token", "state", "delay": seconds, '
+  '"cause": error class}]. An ending with a stale token changes nothing and is missing from the reply. Locks leases '
+  'in job order. If the data of a job raise an error (SQLSTATE class 22, 23 or 54), this job fails with the error '
+  'class internal and the others end normally. If another session blocks an ending for longer than 200 ms, it stays '
+  'open and is missing from the reply. Pass it to another call.';
 
 CREATE OR REPLACE FUNCTION haul.end_together(p_worker bigint, p_endings jsonb) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -30,7 +30,7 @@ BEGIN
   IF v_leases IS NULL THEN
     RETURN '[]';
   END IF;
-  -- A new statement: the leases are locked and stay in place, and everything else is read as committed by now.
+  -- Read in a new statement: the leases are locked and stay in place, and everything else is read as committed by now.
   WITH decided AS MATERIALIZED (
     SELECT * FROM haul.decide_endings(v_leases, p_endings)
   ), gone AS (
@@ -87,7 +87,7 @@ BEGIN
     jsonb_agg(to_jsonb(g)) INTO v_done, v_moves, v_alike
   FROM (
     SELECT d.host_id, d.queue, d.wait_instance AS instance, d.priority, d.state, d.result, d.error, d.answered,
-      -- The rule is checked only for the few transfers that were redirected to another host.
+      -- Check the rule only for the few transfers that were redirected to another host.
       CASE WHEN d.host IS NULL THEN d.host_name ELSE haul.host_to_block(d.worker, d.host_name, d.host) END AS blocks,
       d.range_unsafe, count(*) AS ended,
       min(d.job) AS head,
@@ -105,7 +105,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.end_together(bigint, jsonb) IS
-  'Does the work of end_leases() for all endings or none: an ending that raises an error raises it for all.';
+  'Implements end_leases() for all endings at once. If one ending raises an error, no lease ends.';
 
 -- The report of one worker must not block a host that others use.
 CREATE OR REPLACE FUNCTION haul.host_to_block(p_worker bigint, p_own text, p_answered text) RETURNS text
@@ -119,9 +119,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.host_to_block(bigint, text, text) IS
-  'The host to block after a failure by a host''s trouble. p_own: the job''s host. p_answered: the host that '
-  'answered, for example after a redirect; NULL = the same. NULL = block none, because that host is not the job''s '
-  'own and the worker holds no job of it. Locks nothing.';
+  'Returns the host to block after a failure that is a problem of the host. p_own: the job''s host. p_answered: the '
+  'host that answered, for example after a redirect; NULL = the same. Returns NULL if another host answered and the '
+  'worker holds no job of it. Then no host is blocked. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.waited_in_vain(p_message text, p_trouble interval, p_asked interval) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -134,8 +134,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.waited_in_vain(text, interval, interval) IS
-  'The message of a job that has waited for its host too long: how long the host has been in trouble, and for how '
-  'long it asks clients to stay away.';
+  'Returns the error message of a job that waited too long for its host. Adds to p_message how long the host has been '
+  'in trouble (p_trouble) and how long it asks clients to stay away (p_asked).';
 
 CREATE OR REPLACE FUNCTION haul.lock_leases(p_worker bigint, p_endings jsonb) RETURNS tid[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -154,8 +154,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.lock_leases(bigint, jsonb) IS
-  'Locks, in job order, the leases of these endings whose tokens are live. p_worker NULL = of any worker. Returns the '
-  'places of their rows; NULL = none.';
+  'Locks the leases of endings with live tokens, in job order. p_worker: locks only leases of this worker; NULL = of '
+  'any worker. Returns the places (ctid) of their rows; NULL = none.';
 
 CREATE OR REPLACE FUNCTION haul.attempt_history(
   p_job bigint, OUT failures integer, OUT rescues integer, OUT trouble interval, OUT tries integer)
@@ -174,8 +174,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.attempt_history(bigint) IS
-  'For a job''s attempts that are not forgiven: charged failures, charged rescues, how long its host or its workers '
-  'have been in trouble without a break (NULL = they are not), and how often it asked the host in vain in that time.';
+  'Returns numbers about the attempts of a job that are not forgiven. failures and rescues: how many were charged. '
+  'trouble: how long its host or its workers have been in trouble without a break; NULL = they are not. tries: how '
+  'often it asked the host in vain in that time.';
 
 -- plpgsql, because an SQL function is planned at each call. The caller has pinned the plan. STABLE: job, host and
 -- checkpoint are read as the calling statement sees them, after the leases are locked.
@@ -191,7 +192,7 @@ LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column
 BEGIN
   RETURN QUERY WITH endings AS MATERIALIZED (
-    -- Limited to valid values as they come in.
+    -- Limit the values to valid ones.
     SELECT e.job, e.token, e.result, left(e.error, 200) AS error, e.message, e.status, e.retry_after,
       CASE WHEN octet_length(e.host) <= 300 THEN e.host END AS host, haul.bytes_of(e.bytes) AS bytes,
       CASE WHEN octet_length(e.path) <= 4096 THEN e.path END AS path, left(e.digest, 200) AS digest,
@@ -209,16 +210,16 @@ BEGIN
         AS wait_instance, haul.is_part_of_mirror(c.resume, j.options) AND haul.keeps_progress(e.error) AS keeps,
       coalesce(c.token = l.token, false) AS progressed, coalesce(haul.range_bytes(c.durable), 0) AS durable,
       coalesce(e.resumed_at, l.resumed_at) AS began_at,
-      -- For a dead worker: the bytes that it had reported or made durable.
+      -- For a dead worker, use the bytes that it had reported or made durable.
       coalesce(e.fetched, greatest(p.bytes, haul.range_bytes(c.durable)) - l.resumed_at, 0) AS seen,
-      -- Refused for now while other transfers of the host continue.
+      -- The host refused this job for now, while other transfers of the host continue.
       CASE WHEN e.status = 503 AND e.error = 'http_5xx' AND e.host IS NULL AND e.retry_after IS NULL AND h.in_flight > 1
         THEN (SELECT count(*) FROM haul.attempt a WHERE a.job = l.job AND NOT a.forgiven AND NOT a.charged
           AND a.status = 503 AND a.error = 'http_5xx')::integer END AS busy,
       j.options, haul.url_in_use(j.url, j.options, j.mirror) AS url, j.mirror, j.path AS job_path,
       h.name AS host_name, greatest(h.failures, 0) AS host_failures,
-      -- Old trouble that no session has looked at since says nothing about now. And a job cannot have waited for its
-      -- host longer than the job exists.
+      -- Ignore old trouble if the last block ended more than trouble_memory() ago: it says nothing about now. And a job
+      -- cannot have waited for its host longer than the job exists.
       CASE WHEN h.blocked_until > clock_timestamp() - haul.trouble_memory()
         THEN greatest(h.trouble_since, j.submitted_at) END AS trouble_since
     FROM unnest(p_leases) AS u(place)
@@ -247,7 +248,7 @@ BEGIN
       AND coalesce(haul.disposition(n.error) NOT IN ('host', 'worker') AND n.error <> 'suspect_page', true),
     coalesce(t.moves, false), t.mirror, CASE WHEN t.moves THEN t.next_host ELSE n.host_id END, n.keeps
   FROM ended n
-  -- A completed job needs no decision, which saves two function calls per row.
+  -- A completed job needs no decision. This saves two function calls per row.
   CROSS JOIN LATERAL (
     SELECT 'completed'::haul.job_state AS state, false AS charged, NULL::interval AS delay, n.error,
       NULL::interval AS host_delay, 0 AS rescues, NULL::interval AS trouble, 0 AS failures
@@ -267,7 +268,7 @@ BEGIN
     WHERE n.result <> 'completed') d
   LEFT JOIN LATERAL (
     SELECT m.*, u.mirror, haul.host_id(u.url) AS next_host,
-      -- A host whose trouble would have ended the job is blocked for a moment, too.
+      -- Also block a host for a moment if its trouble would have ended the job.
       CASE WHEN haul.disposition(n.error) = 'host' THEN greatest(interval '1 second',
         make_interval(secs => least(greatest(n.retry_after, 0), 86400))) END AS host_delay
     FROM (SELECT k.mirror, haul.url_in_use(j.url, j.options, k.mirror) AS url
@@ -277,12 +278,13 @@ BEGIN
       coalesce(haul.number_option(n.options, 'max_attempts'), 5), n.resumable, haul.count_urls(n.options), n.mirror,
       haul.refusals(n.job), random()) m
     WHERE n.result = 'failed' AND n.options ? 'mirrors' AND (m.state = 'failed' OR haul.host_id(u.url) IS NOT NULL)
-    -- OFFSET 0: a plan of its own, which checks the first two conditions and, for nearly all rows, nothing else.
+    -- OFFSET 0 gives this part its own plan. For nearly all rows, that plan checks only the first two conditions.
     OFFSET 0) t ON true;
 END
 $$;
 COMMENT ON FUNCTION haul.decide_endings(tid[], jsonb) IS
-  'Decides what happens to jobs whose leases end; the caller has locked these. Returns a row for each, with its '
-  'ending, the decision of decide(), and wait_instance: where it waits (0 = anywhere). moves: whether it switches to '
-  'another of its URLs by turn_to_mirror(), with that mirror''s number (0 = its own URL). next_host: the host of the '
-  'URL it waits for. keeps: whether a mirror may continue the saved bytes. Changes and locks nothing.';
+  'Decides what happens to jobs whose leases end. The caller must have locked these leases. Returns a row for each '
+  'lease with its ending, the decision of decide() and the following columns. wait_instance: the store instance where '
+  'the job waits; 0 = any. moves: whether turn_to_mirror() switches the job to another of its URLs. mirror: the '
+  'number of that mirror; 0 = its own URL. next_host: the host of the URL that the job waits for. keeps: whether a '
+  'mirror may continue the saved bytes. Changes and locks nothing.';

@@ -8,16 +8,17 @@ LANGUAGE sql IMMUTABLE AS $$
   FROM jsonb_array_elements(p_endings) e
 $$;
 COMMENT ON FUNCTION haul.ending_keys(jsonb) IS
-  'Endings as for end_leases(), each with its job and token; NULL if that is not a number.';
+  'Returns each ending with its job and token. A job or token that is not a number becomes NULL. p_endings: as for '
+  'end_leases().';
 
--- The jobs of a free host end at once. For a locked host, wait a little longer, in random order: a busy host, which
--- other sessions always lock for a moment, gets its turn too.
+-- Jobs of a free host end at once. For locked hosts, wait a little longer, in random order. So a busy host, which other
+-- sessions lock again and again, gets its turn too.
 CREATE OR REPLACE FUNCTION haul.end_by_host(p_worker bigint, p_endings jsonb) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
   v_until timestamptz := clock_timestamp() + interval '500 milliseconds';
-  -- A job that an operator's open transaction has changed does not block the other jobs of its host.
+  -- Skip jobs that an operator's open transaction has changed. They must not block the other jobs of their host.
   v_free bigint[] := ARRAY(
     SELECT l.token FROM haul.ending_keys(p_endings) k JOIN haul.lease l ON l.job = k.job AND l.token = k.token
     WHERE p_worker IS NULL OR l.worker = p_worker FOR UPDATE OF l SKIP LOCKED);
@@ -50,8 +51,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.end_by_host(bigint, jsonb) IS
-  'Does the work of end_leases() for the endings of each host separately, for about half a second in total. Endings '
-  'that another session blocks stay open and are missing from the reply.';
+  'Implements end_leases() for the endings of each host separately, for about half a second in total. Endings that '
+  'another session blocks stay open and are missing from the reply.';
 
 CREATE OR REPLACE FUNCTION haul.end_each(p_worker bigint, p_endings jsonb) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -75,9 +76,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.end_each(bigint, jsonb) IS
-  'Does the work of end_leases() for each ending of one host separately. Sets a job aside if its ending raises an '
-  'error of SQLSTATE class 22, 23 or 54. Stops if another session holds the host. Other errors, such as a full disk '
-  'or a deadlock, are not the job''s fault and are raised.';
+  'Implements end_leases() for each ending of one host separately. Calls set_aside() for a job whose ending raises an '
+  'error of SQLSTATE class 22, 23 or 54. Raises other errors, such as a full disk or a deadlock, because they are not '
+  'the job''s fault. Stops if another session holds the host.';
 
 -- The job's own data are suspect, so nothing here reads them.
 CREATE OR REPLACE FUNCTION haul.set_aside(p_worker bigint, p_job jsonb, p_token jsonb, p_reason text) RETURNS jsonb
@@ -111,10 +112,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.set_aside(bigint, jsonb, jsonb, text) IS
-  'Lets a job whose data raise errors fail as internal, gives its place back to its host, and drops its saved bytes. '
-  'Reads only the lease. Returns it like end_leases(); [] if the token is stale.';
+  'Fails a job whose data raise errors. The job gets the error class internal and the message p_reason. Drops its '
+  'saved bytes and gives its place back to its host. Reads only the lease. Returns the ending like end_leases(); [] '
+  'if the token is stale.';
 
--- Answers work()'s questions about endings that were not settled.
+-- work() calls these functions for endings that were not settled.
 
 CREATE OR REPLACE FUNCTION haul.note_fetched(p_worker bigint, p_endings jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -122,7 +124,7 @@ SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS
 BEGIN
   UPDATE haul.attempt a SET fetched = greatest(a.fetched, haul.bytes_of((k.ending ->> 'fetched')::bigint))
   FROM (
-    -- Not worth waiting for a lock.
+    -- Skip locked rows: this is not worth waiting for a lock.
     SELECT e.ending, e.job, e.token FROM haul.ending_keys(p_endings) e
     JOIN haul.attempt n ON n.job = e.job AND n.token = e.token
     WHERE n.worker = p_worker AND n.result = 'rescued' AND e.ending ->> 'fetched' ~ '^[0-9]{1,18}$'
@@ -131,8 +133,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.note_fetched(bigint, jsonb) IS
-  'Records how many bytes rescued attempts of this worker have really received. The worker reports it when it finds '
-  'its leases gone.';
+  'Records how many bytes rescued attempts of this worker have really received. The worker reports this when it finds '
+  'that its leases are gone.';
 
 CREATE OR REPLACE FUNCTION haul.still_open(p_worker bigint, p_endings jsonb, p_settled jsonb) RETURNS jsonb
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -147,4 +149,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.still_open(bigint, jsonb, jsonb) IS
-  'Tokens of a worker''s endings whose leases still exist. p_settled: the result of end_leases() for them.';
+  'Returns the tokens of those endings of a worker whose leases still exist. p_settled: the result of end_leases() '
+  'for these endings.';

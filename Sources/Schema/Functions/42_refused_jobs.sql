@@ -13,5 +13,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.is_refused_by_all(bigint, bigint, integer, text) IS
-  'Whether p_error says that p_worker may not write a job''s file, and every other live worker of the queue has met '
-  'the same error.';
+  'Returns whether p_error says that p_worker may not write the file of a job, and every other live worker of the '
+  'queue has met the same error for this job. Draining workers do not count.';

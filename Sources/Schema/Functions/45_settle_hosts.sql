@@ -1,4 +1,4 @@
--- Applies the ends of leases to their hosts.
+-- Updates hosts when leases end.
 
 CREATE OR REPLACE FUNCTION haul.distrust_ranges(p_done jsonb, p_until timestamptz) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -19,8 +19,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.distrust_ranges(jsonb, timestamptz) IS
-  'Disables range requests until p_until for the directories in these endings, as in settle_hosts(). The caller has '
-  'locked their hosts.';
+  'Disables range requests until p_until for the directories that these endings name. p_done: as for settle_hosts(). '
+  'The caller must have locked their hosts.';
 
 CREATE OR REPLACE FUNCTION haul.settle_hosts(p_done jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -61,7 +61,7 @@ BEGIN
         priority smallint, head bigint, state haul.job_state)
       WHERE d.state IN ('queued', 'interrupted')
       UNION ALL
-      -- Their hosts are locked, so no other session parks or unparks these lanes meanwhile.
+      -- No other session parks or unparks these lanes meanwhile, because their hosts are locked.
       SELECT k.host, k.queue, k.instance, l.priority, l.head
       FROM haul.lane_key k CROSS JOIN LATERAL haul.lane_now(k.host, k.queue, k.instance) l
       WHERE k.host = ANY (v_freed) AND l.next_at IS NULL AND l.head IS NOT NULL) a;
@@ -72,10 +72,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.settle_hosts(jsonb) IS
-  'The second half of end_leases(): gives places of ended leases back to their hosts, blocks hosts in trouble, and '
-  'arms the lanes of jobs that wait again and of hosts that are no longer full. In p_done, leases with the same end '
-  'are one element, with their number ("ended"), the first job ("head") and the longest "delay" of a host. Locks '
-  'hosts by id, then lanes.';
+  'Updates the hosts of ended leases, as the second half of end_leases(). Gives the places of the leases back to '
+  'their hosts and blocks hosts in trouble. Arms the lanes of jobs that wait again and of hosts that are no longer '
+  'full. p_done: one element for all leases with the same end, with their number ("ended"), their first job ("head") '
+  'and the longest "delay" of a host. Locks hosts by id, then lanes.';
 
 CREATE OR REPLACE FUNCTION haul.give_back_places(p_done jsonb) RETURNS integer[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -110,10 +110,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.give_back_places(jsonb) IS
-  'Gives the places of ended leases back to hosts that the caller has locked. p_done: as for settle_hosts(). If a '
-  'host answers, its failures are reset, and its limit grows by one after successes_to_grow() completed jobs. A '
-  'silent host gets one transfer at a time until it answers. If a host refused some requests while others ran, its '
-  'limit falls to the number that it served. Returns the hosts that were full and have free places now; NULL = none.';
+  'Gives the places of ended leases back to hosts. The caller must have locked these hosts. p_done: as for '
+  'settle_hosts(). If a host answers, resets its failures. After successes_to_grow() completed jobs, raises a lowered '
+  'limit by one. Allows a silent host one transfer at a time until it answers. If a host refused some requests while '
+  'others ran, lowers its limit to the number that it served. Returns the hosts that were full and have free places '
+  'now; NULL = none.';
 
 CREATE OR REPLACE FUNCTION haul.block_hosts(p_done jsonb, p_now timestamptz) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -121,8 +122,7 @@ BEGIN
   UPDATE haul.host h SET
     blocked_until = greatest(h.blocked_until, p_now + make_interval(secs => b.delay)),
     block_reason = CASE WHEN h.blocked_until > p_now THEN h.block_reason ELSE b.error END,
-    -- Several transfers that fail together count as one failure. A host that reports too many requests gets half as
-    -- many.
+    -- Several transfers that fail together count as one failure. If a host reports too many requests, halve its limit.
     failures = CASE WHEN h.blocked_until > p_now THEN h.failures ELSE greatest(h.failures, 0) + 1 END,
     cap = CASE WHEN b.error = 'rate_limited' AND (h.blocked_until > p_now) IS NOT TRUE
       THEN greatest(1, h.cap / 2) ELSE h.cap END,
@@ -139,5 +139,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.block_hosts(jsonb, timestamptz) IS
-  'Blocks the hosts whose transfers failed by the host''s trouble, from p_now for the longest delay of each. The '
-  'caller has locked them. p_done: as for settle_hosts().';
+  'Blocks the hosts whose transfers failed because of a problem of the host. A block begins at p_now and lasts for '
+  'the longest delay of that host. The caller must have locked these hosts. p_done: as for settle_hosts().';

@@ -59,11 +59,12 @@ END
 $$;
 COMMENT ON FUNCTION haul.claim_band(bigint, bigint, integer, boolean, integer, integer, smallint, smallint,
   timestamptz, integer) IS
-  'Claims up to p_free_slots jobs from a queue''s lanes of one instance and priority, for leases under (p_worker, '
-  'p_call). p_floor NULL takes the first jobs of each lane. Otherwise it takes jobs at the first priority from '
-  'p_floor on that has waiting jobs, or at the last one before it. Lanes that were due before p_since are left to a '
-  'complete look. Returns the number of jobs and "seen": when the last lane that it read became due, or an earlier '
-  'lane that another session held at that moment (NULL = it read no lane). Takes what it can lock and never waits.';
+  'Claims up to p_free_slots jobs from a queue''s lanes of one instance and priority. Creates their leases under '
+  '(p_worker, p_call). If p_floor is NULL, takes the first jobs of each lane. Otherwise takes jobs at the first '
+  'priority from p_floor on that has waiting jobs; if there is none, at the last priority before it. Ignores lanes '
+  'that were due before p_since; a complete look finds them. Returns the number of jobs and "seen", a due time. This '
+  'is the time of the last lane that it read, or of an earlier lane that another session held at that moment; NULL = '
+  'it read no lane. Takes only what it can lock and never waits.';
 
 CREATE OR REPLACE FUNCTION haul.choose_jobs(
   p_queue integer, p_instance integer, p_lanes tid[], p_hosts tid[], p_floor smallint, p_depth integer,
@@ -79,7 +80,7 @@ BEGIN
     JOIN haul.lane l ON l.ctid = u.place JOIN haul.host h ON h.ctid = u.host
     CROSS JOIN LATERAL (SELECT CASE WHEN l.priority < p_floor
       THEN haul.lower_priority(p_queue, h.id, p_instance, p_floor) ELSE l.priority END AS priority) w
-    -- OFFSET 0: looked up once per lane, by index.
+    -- OFFSET 0: look this up once per lane, by index.
     CROSS JOIN LATERAL (SELECT CASE WHEN w.priority = l.priority THEN l.head ELSE 0 END AS job) b
     CROSS JOIN LATERAL (SELECT CASE WHEN h.failures > 0
       THEN haul.any_job(p_queue, h.id, p_instance, w.priority, b.job) ELSE b.job END AS job OFFSET 0) f
@@ -99,9 +100,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.choose_jobs(integer, integer, tid[], tid[], smallint, integer, integer, timestamptz) IS
-  'Chooses up to p_free_slots jobs that may start at p_now, about p_depth from each lane. The caller has locked the '
-  'lanes and their hosts. p_floor: as for claim_band(). Returns the jobs, the places of their rows in ready, and the '
-  'row of each host; NULL = none. Locks nothing.';
+  'Chooses up to p_free_slots jobs that may start at p_now, about p_depth from each lane. The caller must have locked '
+  'the lanes and their hosts. p_floor: as for claim_band(). Returns the jobs, the places (ctid) of their rows in '
+  'ready, and the place of each host''s row; NULL = none. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.lease_jobs(
   p_worker bigint, p_call bigint, p_queue integer, p_limited boolean, p_part_instance integer, p_places tid[],
@@ -112,7 +113,7 @@ DECLARE
   v_count bigint;
 BEGIN
   WITH taken AS (
-    -- Jobs that an operator has withdrawn meanwhile, or is withdrawing, are skipped.
+    -- Skip jobs that an operator has withdrawn meanwhile or is withdrawing.
     DELETE FROM haul.ready r USING (
       SELECT k.ctid AS place, u.host FROM unnest(p_places, p_hosts) AS u(place, host)
       JOIN haul.ready k ON k.ctid = u.place FOR UPDATE OF k SKIP LOCKED) k
@@ -138,9 +139,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.lease_jobs(bigint, bigint, integer, boolean, integer, tid[], tid[]) IS
-  'Takes jobs out of ready, creates their leases under (p_worker, p_call) and counts them on their hosts. The caller '
-  'passes the rows and has locked the hosts. Skips jobs that another session has locked or taken. Returns the number '
-  'of leases.';
+  'Takes jobs out of ready, creates their leases under (p_worker, p_call) and counts them on their hosts. p_places '
+  'and p_hosts: the places of rows that choose_jobs() returned. The caller must have locked the hosts. Skips jobs '
+  'that another session has locked or taken. Returns the number of leases.';
 
 CREATE OR REPLACE FUNCTION haul.move_lanes_on(p_queue integer, p_instance integer, p_lanes tid[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -149,7 +150,7 @@ BEGIN
   UPDATE haul.lane l SET
     priority = coalesce(n.priority, l.priority),
     head = n.job,
-    -- Full or empty: parked.
+    -- Park a lane that is empty or whose host is full.
     next_at = CASE
       WHEN n.job IS NULL OR h.in_flight >= haul.places(h.cap, h.failures) THEN NULL
       ELSE greatest(clock_timestamp(), h.blocked_until, haul.next_start(h.min_interval, h.burst, h.next_start)) END
@@ -164,13 +165,13 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.move_lanes_on(integer, integer, tid[]) IS
-  'Records the next job of each lane and when it is due. The caller has locked the lanes and their hosts. A lane that '
-  'is empty or whose host is full is parked: no claim finds it until arm().';
+  'Records the next job of each lane and when the lane is due. The caller must have locked the lanes and their hosts. '
+  'Parks a lane that is empty or whose host is full: no claim finds it until arm().';
 
 -- A host in trouble gets one job at a time. If that were always the first job, jobs that never succeed, for example at
--- a closed port, would keep all others from being tried. So pick one of the next few, counted from the first job or
--- from a random id between the first and the last. "The next few" are 1, 2, … 8192, each power of two with the same
--- probability, so that no run of failing jobs and no gap in the ids hides the rest.
+-- a closed port, would keep all others from being tried. So pick a random one of the next few jobs, counted from the
+-- first job or from a random id between the first and the last. How many these few are is random too: from 1 to 8192,
+-- and each power of two has the same probability. So no run of failing jobs and no gap in the ids hides the rest.
 CREATE OR REPLACE FUNCTION haul.any_job(p_queue integer, p_host integer, p_instance integer, p_priority smallint,
   p_first bigint)
 RETURNS bigint
@@ -194,7 +195,7 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, haul, pg_temp SET enable_seq
   ORDER BY random() LIMIT 1
 $$;
 COMMENT ON FUNCTION haul.any_job(integer, integer, integer, smallint, bigint) IS
-  'A random waiting job of a lane at a priority, from p_first on; NULL = none. Locks nothing.';
+  'Returns a random waiting job of a lane at a priority, with an id from p_first on; NULL = none. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.lower_priority(p_queue integer, p_host integer, p_instance integer, p_floor smallint)
 RETURNS smallint
@@ -206,8 +207,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, haul, pg_temp SET enable_seqsc
       AND r.priority < p_floor ORDER BY r.priority DESC LIMIT 1))
 $$;
 COMMENT ON FUNCTION haul.lower_priority(integer, integer, integer, smallint) IS
-  'The first priority from p_floor on at which a job waits in a lane, otherwise the last one before it; NULL = no job '
-  'waits.';
+  'Returns the first priority from p_floor on at which a job waits in a lane. If there is none, returns the last one '
+  'before p_floor; NULL = no job waits.';
 
 CREATE OR REPLACE FUNCTION haul.claim_order(p_claim bigint, OUT priorities smallint[], OUT floor smallint)
 LANGUAGE plpgsql IMMUTABLE AS $$
@@ -222,15 +223,16 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.claim_order(bigint) IS
-  'The order in which a worker''s claim of this number looks at the priorities, and the first priority within a lane; '
-  'NULL = the best. Seven of eight claims take the best jobs. The others start elsewhere or take other jobs from each '
-  'lane, so that every job gets its turn.';
+  'Returns the order in which claim number p_claim of a worker looks at the priorities. floor: the first priority to '
+  'take within a lane; NULL = the best. Seven of eight claims take the best jobs. The others start elsewhere or take '
+  'other jobs from each lane, so that every job gets its turn.';
 
--- p_seen: {"from": claims look from this due time of lanes on, by "instance:priority", "next": the next such time,
--- "xid", "at", "look_at": when claim_thoroughly() looks completely}. Lanes that an earlier claim has read are behind
--- it, so an index full of their old entries is not read again. But a transaction that was still running may have armed
--- a lane. So "next" becomes "from" only when a claim has looked from the old place after all such transactions, those
--- before "xid", have ended, or after 5 s.
+-- p_seen is what a worker remembers about a queue. "from": the due time from which claims look at lanes, by
+-- "instance:priority". "next": the next such times. "xid" and "at": when "next" was recorded. "look_at": when
+-- claim_thoroughly() looks completely. Earlier claims have read the lanes before "from", so claims do not read an index
+-- full of their old entries again. But a transaction that was still running may have armed one of these lanes. So
+-- "next" becomes "from" only after a claim has looked from the old place after the end of all such transactions, those
+-- before "xid". After 5 s it becomes "from" in any case.
 CREATE OR REPLACE FUNCTION haul.claim_queue(
   p_worker bigint, p_call bigint, p_claim bigint, p_queue integer, p_max_running integer, p_instance integer,
   p_free_slots integer, p_seen jsonb, OUT claimed integer, OUT seen jsonb, OUT held boolean)
@@ -255,7 +257,7 @@ BEGIN
       held := true;
       RETURN;
     END IF;
-    -- A new statement: earlier claims have committed.
+    -- Read in a new statement, because earlier claims have committed by now.
     SELECT least(p_free_slots, p_max_running - count(*)) INTO v_room FROM haul.lease l WHERE l.queue = p_queue
       AND l.limited;
   END IF;
@@ -283,7 +285,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.claim_queue(bigint, bigint, bigint, integer, integer, integer, integer, jsonb) IS
-  'Claims up to p_free_slots jobs of a queue by priority. Within one priority, handed-over jobs of the worker''s own '
-  'store instance come first. p_max_running NULL = no limit. p_seen: how far earlier claims have looked; NULL = look '
-  'completely. Returns the number of jobs, the new p_seen, and whether another session holds the gate of a limited '
-  'queue. Skips locked rows.';
+  'Claims up to p_free_slots jobs of a queue by priority. Within one priority, jobs with a part file in the worker''s '
+  'own store instance come first. p_max_running: the queue''s limit of running jobs; NULL = no limit. p_seen: how far '
+  'earlier claims have looked; NULL = look completely. Returns the number of jobs, the new p_seen, and whether '
+  'another session holds the gate of a limited queue. Skips locked rows.';

@@ -1,10 +1,11 @@
--- How many jobs a worker may hold.
+-- Limits how many jobs a worker may hold.
 
 CREATE OR REPLACE FUNCTION haul.most_leases(p_concurrency integer) RETURNS integer
 LANGUAGE sql IMMUTABLE RETURN 4 * p_concurrency;
 COMMENT ON FUNCTION haul.most_leases(integer) IS
-  'Maximum number of jobs that a worker with this concurrency may hold. Besides its transfers it publishes files, '
-  'waits for hosts that do not answer, and waits for a disk that hangs: up to the same number again for each.';
+  'Returns how many jobs a worker with this concurrency may hold: four times p_concurrency. Besides its transfers, a '
+  'worker publishes files, waits for hosts that do not answer, and waits for a disk that hangs. Each of these may '
+  'take as many jobs as the transfers.';
 
 CREATE OR REPLACE FUNCTION haul.room(p_worker bigint, p_held integer, p_asked integer, OUT jobs integer,
   OUT held integer)
@@ -16,12 +17,13 @@ BEGIN
   jobs := p_asked;
   held := greatest(p_held, 0);
   IF jobs > 0 AND held + jobs > v_most THEN
-    -- Leases that others have ended, for example by a rescue, still count in p_held.
+    -- p_held still counts leases that others have ended, for example by a rescue.
     held := (SELECT count(*) FROM haul.lease l WHERE l.worker = p_worker);
     jobs := least(jobs, greatest(v_most - held, 0));
   END IF;
 END
 $$;
 COMMENT ON FUNCTION haul.room(bigint, integer, integer) IS
-  'How many of p_asked jobs a worker may claim without exceeding most_leases(), and how many it holds. p_held: an '
-  'upper bound of the jobs it holds. Counts leases only if that bound is too high.';
+  'Returns how many of p_asked jobs a worker may claim without exceeding most_leases(), and how many jobs it holds. '
+  'p_held: an upper bound of the jobs that it holds. Counts the leases only if p_held is too high for p_asked more '
+  'jobs.';

@@ -46,8 +46,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.leases_of(bigint, bigint, bigint) IS
-  'The leases of one call of a worker, or of p_job only, each with everything needed to start or continue it; [] = '
-  'none. Locks nothing.';
+  'Returns the leases of one call of a worker, or only that of p_job, each with everything needed to start or '
+  'continue its job; [] = there are none. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.readable_options(p_options jsonb) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -60,7 +60,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.readable_options(jsonb) IS
-  'The options. Raises 22023 for options that no worker can read. Earlier versions accepted such options.';
+  'Returns the options. Raises 22023 if no worker can read them. Earlier versions accepted such options.';
 
 CREATE OR REPLACE FUNCTION haul.claimed_by(p_worker bigint, p_call bigint) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -95,15 +95,15 @@ EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit
 END
 $$;
 COMMENT ON FUNCTION haul.claimed_by(bigint, bigint) IS
-  'The leases of one call of a worker, as from leases_of(). A job whose data raise an error fails as internal and is '
-  'left out. If one reply cannot hold all jobs, it has about 16 MiB of them, and the others are released.';
+  'Returns the leases of one call of a worker, like leases_of(). Leaves out a job whose data raise an error: it fails '
+  'as internal. If one reply cannot hold all jobs, returns about 16 MiB of them and releases the others.';
 
 CREATE OR REPLACE FUNCTION haul.work(
   p_worker bigint, p_secret text, p_call bigint, p_endings jsonb, p_queues text[], p_free_slots integer)
 RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
--- Applies to every statement called from here. The plans are pinned, so a custom plan would be the same, but made again
--- at each call.
+-- This applies to every statement called from here. The plans are pinned, so a custom plan would be the same, but
+-- PostgreSQL would make it again at each call.
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   v_last record;
@@ -143,13 +143,13 @@ $$;
 COMMENT ON FUNCTION haul.work(bigint, text, bigint, jsonb, text[], integer) IS
   'Settles the jobs that a worker has finished, then claims up to p_free_slots jobs, in one commit; 0 only settles. '
   'p_call is 1, 2, 3, … for each worker. A repeated number changes nothing and returns the first call''s result, so a '
-  'lost reply loses nothing; a smaller one raises HA006. p_endings: as for end_leases(), with the results completed, '
-  'failed and released. p_queues: names, or NULL for all queues whose store the worker mounts. It gets no jobs of '
-  'queues that it has not registered for or of stores that it has closed, and holds at most most_leases(). Returns '
-  '{"settled": [{"job", "token", "state", "delay", "cause"}], "claimed": [leases], "contended": true = another '
-  'session held due jobs, so ask again soon, "wait": seconds until the next known job becomes due, "draining", '
-  '"later": tokens of endings that another session blocked: pass them to a later call}. An ending with a stale token '
-  'is in neither list.';
+  'lost reply loses nothing. A smaller number raises HA006. p_endings: as for end_leases(), with the results '
+  'completed, failed and released. p_queues: names, or NULL for all queues whose store the worker mounts. The worker '
+  'gets no jobs of queues that it has not registered for or of stores that it has closed. It holds at most '
+  'most_leases(). Returns {"settled": [{"job", "token", "state", "delay", "cause"}], "claimed": [leases], '
+  '"contended": true = another session held due jobs, so ask again soon, "wait": seconds until the next known job '
+  'becomes due, "draining", "later": [tokens]}. "later" has endings that another session blocked; pass them to a '
+  'later call. Endings with stale tokens are in neither list.';
 
 CREATE OR REPLACE FUNCTION haul.claim_jobs(
   p_worker bigint, p_call bigint, p_claim bigint, p_queues text[], p_free_slots integer, p_seen jsonb,
@@ -217,8 +217,8 @@ COMMENT ON FUNCTION haul.claim_jobs(bigint, bigint, bigint, text[], integer, jso
   'number of jobs, the new "seen", whether others held due jobs, the seconds until the next known job becomes due '
   '(NULL = unknown), and whether the worker drains. A worker that drains or whose leases have expired gets no jobs.';
 
--- While an old snapshot lasts, a queue that the worker has claimed from has many old entries in the index of due lanes.
--- This look skips it; the claim looks at it anyway, from where earlier claims stopped.
+-- While an old snapshot lasts, the index of due lanes has many old entries of a queue that the worker has claimed from.
+-- This look skips such a queue. The claim looks at it anyway, from where earlier claims stopped.
 CREATE OR REPLACE FUNCTION haul.queues_to_look_at(p_queues text[], p_seen jsonb) RETURNS TABLE (queue integer)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
@@ -245,8 +245,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.queues_to_look_at(text[], jsonb) IS
-  'The queues that a claim looks at: p_queues, or if that is NULL, queues with an armed lane and queues in p_seen, '
-  'the memory of the worker''s earlier claims. Queues without work cost nothing. Locks nothing.';
+  'Returns the queues that a claim looks at: those in p_queues. If that is NULL, returns queues with an armed lane '
+  'and those in p_seen, the memory of earlier claims. Queues without work cost nothing. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.claim_thoroughly(
   p_worker bigint, p_call bigint, p_claim bigint, p_queue integer, p_max_running integer, p_instance integer,
@@ -294,16 +294,16 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.next_due(integer, integer, jsonb) IS
-  'When the next lane of a queue is due: a row for each priority that has an armed lane of this instance or of 0. '
-  'p_seen: as for claim_queue().';
+  'Returns when the next lanes of a queue are due: a row for each priority that has an armed lane, for this instance '
+  'and for 0. p_seen: as for claim_queue().';
 
 CREATE OR REPLACE FUNCTION haul.look_from(p_seen jsonb, p_instance integer, p_priority integer) RETURNS timestamptz
 LANGUAGE sql STABLE AS $$
   SELECT coalesce((p_seen -> 'from' ->> (p_instance || ':' || p_priority))::timestamptz, '-infinity')
 $$;
 COMMENT ON FUNCTION haul.look_from(jsonb, integer, integer) IS
-  'The due time from which a claim looks at lanes of an instance and priority, according to p_seen; -infinity = at '
-  'all of them.';
+  'Returns the due time from which a claim looks at lanes of an instance and priority, according to p_seen; -infinity '
+  '= it looks at all of them.';
 
 CREATE OR REPLACE FUNCTION haul.settled_before(p_endings jsonb) RETURNS jsonb
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -321,8 +321,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.settled_before(jsonb) IS
-  'The results of endings whose call took effect before: [{"job", "token", "state": now, "cause", "delay": seconds}]. '
-  'Jobs that were rescued before are left out.';
+  'Returns the results of endings that an earlier call has settled: [{"job", "token", "state": now, "cause", "delay": '
+  'seconds}]. Leaves out jobs that were rescued before.';
 
 CREATE OR REPLACE FUNCTION haul.is_idle(p_worker bigint, p_secret text, p_queues text[]) RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -346,5 +346,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.is_idle(bigint, text, text[]) IS
-  'Whether no job is queued, scheduled, interrupted or running in these queues; NULL = all queues whose store the '
-  'worker mounts.';
+  'Returns whether no job is queued, scheduled, interrupted or running in these queues; NULL = all queues whose store '
+  'the worker mounts.';
