@@ -10,11 +10,11 @@ DECLARE
 BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.authenticate(p_worker, p_secret);
-  -- A rescue that is looking at this worker holds the row. After waiting for it, everything is read again.
+  -- A rescue that is looking at this worker holds the row. Wait for it, then read everything again.
   PERFORM FROM haul.worker WHERE id = p_worker FOR UPDATE;
   v_now := clock_timestamp();
   UPDATE haul.worker SET heartbeat_at = v_now, expires_at = v_now + haul.lease_expiry(),
-    -- Stored as views read it. Invalid rates never reach them.
+    -- Store the rates as views read them, and leave out invalid ones.
     received = coalesce((
       SELECT jsonb_agg(jsonb_build_object('queue', left(r.queue, 200), 'batch', left(r.batch, 200), 'rate',
         least(r.rate, 1000000000000)))
@@ -41,8 +41,8 @@ BEGIN
   ON CONFLICT (job) DO UPDATE SET token = excluded.token, worker = excluded.worker, bytes = excluded.bytes,
     total = excluded.total, rate = excluded.rate, updated_at = excluded.updated_at
   WHERE p.token <= excluded.token;
-  -- After the rows above, which wait in job order, and without waiting. Otherwise two workers could wait for each other
-  -- if one took over from the other.
+  -- Delete after the rows above, which wait in job order, and without waiting. Otherwise two workers could wait for
+  -- each other if one took over from the other.
   DELETE FROM haul.progress p WHERE p.job IN (
     SELECT g.job FROM haul.progress g WHERE g.worker = p_worker AND NOT EXISTS (
       SELECT FROM jsonb_to_recordset(p_holding) AS e(token bigint) WHERE e.token = g.token)
@@ -64,14 +64,14 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.heartbeat(bigint, text, bigint, jsonb, jsonb) IS
-  'A worker''s heartbeat: extends all its leases and reports progress. p_seen: the last call whose reply the worker '
-  'has read. p_holding: all jobs that it believes it holds, [{"job", "token", "bytes", "total", "rate", '
-  '"waits_for_disk"}]. p_received: bytes per second of all its transfers, including ended ones, [{"queue", "batch", '
-  '"rate"}]; NULL = the sum of p_holding. Returns {"expiry": seconds, "draining", "peers": how many other workers '
-  'could take the same jobs, "lost": [tokens of leases that the worker no longer has], "commands": [{"job", "token", '
-  '"command"}], "unlisted": [{"job", "token"}]: leases of calls up to p_seen that p_holding lacks and the worker '
-  'should release}. The caller may rely on its leases for "expiry" seconds from the moment it sent the call. Locks '
-  'only the worker''s own rows, and those hosts and lanes that need no waiting.';
+  'Extends all leases of a worker and records its progress. p_seen: the last call whose reply the worker has read. '
+  'p_holding: all jobs that it believes it holds, [{"job", "token", "bytes", "total", "rate", "waits_for_disk"}]. '
+  'p_received: bytes per second of all its transfers, including ended ones, [{"queue", "batch", "rate"}]; NULL = the '
+  'sum of p_holding. Returns {"expiry": seconds, "draining", "peers": how many other workers could take the same '
+  'jobs, "lost": [tokens], "commands": [{"job", "token", "command"}], "unlisted": [{"job", "token"}]}. "lost" has the '
+  'leases in p_holding that the worker no longer has. "unlisted" has the leases of calls up to p_seen that are '
+  'missing in p_holding. The worker should release them. The worker may rely on its leases for "expiry" seconds from '
+  'the moment it sent the call. Locks only the worker''s own rows, and without waiting also hosts and lanes.';
 
 CREATE OR REPLACE FUNCTION haul.peers(p_worker bigint) RETURNS bigint
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
@@ -87,11 +87,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.peers(bigint) IS
-  'Number of other live workers that could take a worker''s jobs: they do not drain, and share one of its stores and '
-  'queues. Locks nothing.';
+  'Returns how many other live workers could take the jobs of a worker. They do not drain, and they share one of its '
+  'stores and queues. Locks nothing.';
 
--- Never waits, like a claim: the next heartbeat comes soon. Skips a host if another session holds one of its lanes that
--- would stay parked.
+-- Never waits, because the next heartbeat comes soon. Skips a host if another session holds one of its parked lanes,
+-- because that lane would stay parked.
 CREATE OR REPLACE FUNCTION haul.hear_hosts(p_worker bigint, p_holding jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -135,9 +135,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.hear_hosts(bigint, jsonb) IS
-  'Gives hosts all their places back once they answer: a transfer of this worker that began after the host''s last '
-  'block has received bytes, or waits for a disk. Lets claims find their lanes. p_holding: as for heartbeat(). Skips '
-  'locked rows.';
+  'Gives hosts all their places back when they answer again, and lets claims find their lanes. A host answers if a '
+  'transfer of this worker has received bytes or waits for a disk. The transfer must have begun after the host''s '
+  'last block. p_holding: as for heartbeat(). Skips locked rows.';
 
 CREATE OR REPLACE FUNCTION haul.checkpoint(p_worker bigint, p_secret text, p_points jsonb) RETURNS bigint[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -168,15 +168,15 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.checkpoint(bigint, text, jsonb) IS
-  'Records durable progress after the bytes have reached the disk, in the worker''s own instance of the job''s store: '
-  '[{"job", "token", "durable", "length", "resume", "intent"}]. Returns the live tokens. An entry changes nothing if '
-  'its token is stale, its "resume" exceeds 64 KiB or its "intent" exceeds 4,096 bytes.';
+  'Records durable progress. Call it after the bytes have reached the disk, in the worker''s own instance of the '
+  'job''s store. p_points: [{"job", "token", "durable", "length", "resume", "intent"}]. Returns the live tokens. An '
+  'entry changes nothing if its token is stale, its "resume" exceeds 64 KiB or its "intent" exceeds 4,096 bytes.';
 
 CREATE OR REPLACE FUNCTION haul.part_grace(p_state haul.job_state) RETURNS interval
 LANGUAGE sql IMMUTABLE
 RETURN CASE p_state WHEN 'cancelled' THEN interval '1 hour' ELSE interval '7 days' END;
 COMMENT ON FUNCTION haul.part_grace(haul.job_state) IS
-  'How long the part file of a job that ended in this state is kept for a retry.';
+  'Returns how long the part file of a job that ended in this state is kept for a retry.';
 
 CREATE OR REPLACE FUNCTION haul.unneeded_parts(p_worker bigint, p_secret text, p_instance integer, p_parts jsonb)
 RETURNS jsonb
@@ -184,8 +184,8 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SE
 BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.authenticate(p_worker, p_secret);
-  -- The record goes before the file. A retry locks the outcome too: either it comes first and the part stays, or it
-  -- comes after.
+  -- Delete the record before the file. A retry locks the outcome too. It comes either before this, and then the part
+  -- file stays, or after it.
   WITH late AS (
     SELECT o.job FROM haul.outcome o
     WHERE o.job IN (SELECT e.job FROM jsonb_to_recordset(p_parts) AS e(job bigint))
@@ -199,6 +199,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.unneeded_parts(bigint, text, integer, jsonb) IS
-  'Returns those of these part files, [{"job", "token"}], of a store instance that are no longer needed. A part file '
-  'is needed while its job runs or has a checkpoint in this instance. Deletes checkpoints of jobs that ended longer '
-  'ago than part_grace().';
+  'Returns the part files of a store instance that are no longer needed. p_parts: the part files to check, [{"job", '
+  '"token"}]. A part file is needed while its job runs or has a checkpoint in this instance. First deletes the '
+  'checkpoints of jobs that ended longer ago than part_grace().';

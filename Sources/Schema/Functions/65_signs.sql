@@ -23,12 +23,12 @@ BEGIN
     FROM haul.worker w CROSS JOIN LATERAL unnest(w.instances) AS i(id)
     JOIN haul.worker o ON o.id <> w.id AND o.signs ? i.id::text
     WHERE w.id = p_worker AND o.stopped_at IS NULL AND o.heartbeat_at >= v_now - haul.session_grace()
-      -- A worker that has found its own directory to be a copy is no witness.
+      -- Ignore a worker that has found its own directory to be a copy.
       AND NOT coalesce(o.closed_stores ? i.id::text, false));
 END
 $$;
 COMMENT ON FUNCTION haul.sign_stores(bigint, text, jsonb) IS
-  'Records the signs of a worker: [{"instance", "fresh": true = made just now, "unseen": [workers whose signs it did '
-  'not find]}], one for each store directory that it could write and read. Returns the other live workers that have '
-  'signed these instances: [{"instance", "worker", "machine", "age": of the sign in seconds, "misses": whether it '
-  'does not find the caller''s sign}].';
+  'Records the signs of a worker. p_signs has one element for each store directory that the worker could write and '
+  'read: [{"instance", "fresh": true = made just now, "unseen": [workers whose signs it did not find]}]. Returns the '
+  'other live workers that have signed the same instances: [{"instance", "worker", "machine", "age": age of the sign '
+  'in seconds, "misses": whether that worker does not find the caller''s sign}].';

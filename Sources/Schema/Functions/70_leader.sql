@@ -13,7 +13,7 @@ DECLARE
   v_suspect record;
 BEGIN
   PERFORM haul.require_read_committed();
-  -- A session that hangs after this would stop all rounds.
+  -- PostgreSQL ends this session if it hangs for 10 seconds after this. Otherwise it would stop all rounds.
   PERFORM set_config('idle_in_transaction_session_timeout', '10s', true);
   IF NOT haul.heed_origin(false) THEN
     RETURN jsonb_build_object('grace', true, 'rescued', '[]'::jsonb, 'workers', '[]'::jsonb);
@@ -49,7 +49,7 @@ BEGIN
     RETURN jsonb_build_object('grace', true, 'rescued', '[]'::jsonb, 'workers', '[]'::jsonb);
   END IF;
 
-  -- A worker that is sending a heartbeat right now holds its row, and is alive.
+  -- Skip locked rows: a worker that is sending a heartbeat right now holds its row, and is alive.
   FOR v_suspect IN
     SELECT w.id, w.session_key, w.expires_at <= v_now AS expired,
       w.heartbeat_at <= v_now - haul.session_grace() AS quiet
@@ -68,9 +68,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.rescue() IS
-  'One round of rescue, run by the leader every second: takes back the jobs of dead workers. A worker is dead if its '
-  'leases have expired, or if its session is gone and its last heartbeat is older than session_grace(). Returns '
-  '{"grace": true = rescues no jobs yet, "rescued": [{"job", "token", "state"}], "workers": [ids]}.';
+  'Runs one round of rescue: takes back the jobs of dead workers. The leader calls it every second. A worker is dead '
+  'if its leases have expired, or if its session is gone and its last heartbeat is older than session_grace(). '
+  'Returns {"grace": true = it does not rescue jobs yet, "rescued": [{"job", "token", "state"}], "workers": [ids]}.';
 
 -- If all workers are processes of one machine, a process that starts there can see which of them have ended.
 CREATE OR REPLACE FUNCTION haul.rescue_workers(p_workers bigint[]) RETURNS jsonb
@@ -90,7 +90,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.rescue_workers(bigint[]) IS
-  'Takes back at once the jobs of workers that the caller knows to be gone. Returns [{"job", "token", "state"}].';
+  'Takes back at once the jobs of workers that the caller knows to be gone. Returns [{"job", "token", "state"}]. '
+  'Locks these workers by id.';
 
 CREATE OR REPLACE FUNCTION haul.rescue_worker(p_worker bigint, OUT jobs integer, OUT had_ended boolean,
   OUT kept integer)
@@ -111,10 +112,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.rescue_worker(bigint) IS
-  'Takes back at once the jobs of a worker that an operator reports as hanging or unreachable, whatever the clocks '
-  'say, and gives it no new ones. If it lives, it learns this at its next heartbeat and ends. Returns the number of '
-  'jobs, whether the worker had stopped or died before, and how many jobs it keeps until another session unlocks '
-  'their hosts; NULL if the worker does not exist.';
+  'Takes back at once the jobs of a worker that an operator reports as hanging or unreachable, even if its leases '
+  'have not expired. The worker gets no new jobs. If it lives, it learns this at its next heartbeat and ends. Returns '
+  'how many jobs it took back, whether the worker had stopped or died before, and how many jobs the worker keeps '
+  'until another session unlocks their hosts. All are NULL if the worker does not exist.';
 
 CREATE OR REPLACE FUNCTION haul.watch_holders(p_known jsonb, p_now timestamptz) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
@@ -132,5 +133,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.watch_holders(jsonb, timestamptz) IS
-  'Open transactions of other sessions that have locked or changed rows of Haul: {transaction: {"pid": NULL for a '
-  'prepared one, "login", "since"}}. p_known: the result of the previous round, whose "since" stays.';
+  'Returns the open transactions of other sessions that have locked or changed rows of Haul: {transaction: {"pid": '
+  'NULL for a prepared transaction, "login", "since"}}. p_known: the result of the previous round. A transaction in '
+  'it keeps its "since".';

@@ -22,8 +22,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.move_due(integer, bigint, integer) IS
-  'Moves up to p_limit due jobs, or only those of p_host or p_job, from scheduled to ready, and returns their rows. '
-  'The caller arms their lanes.';
+  'Moves up to p_limit due jobs from scheduled to ready and returns their rows. p_job: only this job; NULL = any. '
+  'p_host: only jobs of this host; NULL = any. The caller must arm their lanes.';
 
 CREATE OR REPLACE FUNCTION haul.take_due(p_limit integer, p_host integer) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -51,8 +51,8 @@ EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit
 END
 $$;
 COMMENT ON FUNCTION haul.take_due(integer, integer) IS
-  'Does the work of move_due() for all due jobs. If one raises an error of SQLSTATE class 22, 23 or 54, this job '
-  'fails as internal and the others move.';
+  'Implements move_due() for all due jobs of p_host; NULL = of any host. If a job raises an error of SQLSTATE class '
+  '22, 23 or 54, it fails with the error class internal and the others move.';
 
 CREATE OR REPLACE FUNCTION haul.promote_hosts(p_limit integer, p_host integer, OUT due integer, OUT unheld integer)
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -77,8 +77,8 @@ BEGIN
     END;
   END IF;
 
-  -- Held too long, or about to use a mirror: lock both lanes of each job, in key order with those above, then check
-  -- again and move.
+  -- For jobs that were held too long or switch to a mirror: lock both lanes of each job, in key order with the lanes
+  -- above. Then check again and move them.
   SELECT coalesce(array_agg(t.job), '{}') INTO v_held FROM (
     SELECT r.job FROM haul.ready r WHERE r.instance <> 0 AND r.hold_until <= clock_timestamp()
       AND (p_host IS NULL OR r.host = p_host)
@@ -119,7 +119,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.promote_hosts(integer, integer) IS
-  'Does the work of promote() for the jobs of one host, or of all if p_host is NULL.';
+  'Implements promote() for the jobs of one host, or of all hosts if p_host is NULL.';
 
 -- Waits a little longer for locked hosts, in random order, like end_by_host().
 CREATE OR REPLACE FUNCTION haul.promote_by_host(p_limit integer, OUT due integer, OUT unheld integer)
@@ -156,8 +156,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.promote_by_host(integer) IS
-  'Does the work of promote() for each host with due work separately, for about half a second in total. Skips hosts '
-  'that another session holds. Returns the sums.';
+  'Implements promote() for each host with due work separately, for about half a second in total. Skips hosts that '
+  'another session holds. Returns the sums.';
 
 CREATE OR REPLACE FUNCTION haul.promote(p_limit integer, OUT due integer, OUT unheld integer)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -183,7 +183,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.promote(integer) IS
-  'Maintenance: lets up to p_limit jobs that wait for a host in trouble use a mirror. Moves up to p_limit due '
-  'scheduled jobs to their lanes. Frees up to p_limit interrupted jobs that no worker with their part file has '
-  'claimed in time, so that any worker may take them. Returns the number of each. Jobs of hosts that another session '
-  'locks for longer than 200 ms are left to another call.';
+  'Maintenance: lets waiting jobs start. Switches up to p_limit jobs that wait for a host in trouble to a mirror. '
+  'Moves up to p_limit due scheduled jobs to their lanes ("due"). Frees up to p_limit interrupted jobs that no worker '
+  'with their part file has claimed in time, so that any worker may take them ("unheld"). Returns the numbers "due" '
+  'and "unheld". Leaves jobs of hosts that another session locks for longer than 200 ms to another call.';

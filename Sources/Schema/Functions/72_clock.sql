@@ -4,7 +4,7 @@
 CREATE OR REPLACE FUNCTION haul.mend_clock(p_now timestamptz, p_step interval) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
 BEGIN
-  -- From an earlier step, if it has retries left.
+  -- Finish the retries of an earlier step first.
   PERFORM haul.mend_waits(2147483647);
   UPDATE haul.pulse SET round_at = '-infinity', grace_until = '-infinity', promoted_at = NULL,
     stepped_at = p_now, step = p_step, mended_to = 0, hosts_left = ARRAY(
@@ -13,7 +13,7 @@ BEGIN
         OR h.blocked_until > p_now AND h.block_reason IS DISTINCT FROM 'operator'
         OR h.id IN (SELECT l.host FROM haul.lane l WHERE l.next_at > p_now)
       ORDER BY h.id);
-  -- How far claims have looked at the lanes of their queues.
+  -- Forget how far claims have looked at the lanes of their queues.
   UPDATE haul.worker_call c SET seen = '{}' FROM (
     SELECT k.worker FROM haul.worker_call k WHERE k.seen <> '{}' ORDER BY k.worker FOR UPDATE) k
   WHERE c.worker = k.worker;
@@ -25,7 +25,7 @@ BEGIN
     WHERE greatest(k.heartbeat_at, k.steady_since, k.stopped_at, k.expires_at - haul.lease_expiry()) > p_now
     ORDER BY k.id FOR UPDATE) k
   WHERE w.id = k.id;
-  -- A step that holds its submission renews it at its end.
+  -- Skip locked rows: a step that holds its submission renews it at its end.
   UPDATE haul.submission s SET renewed_at = p_now FROM (
     SELECT k.id FROM haul.submission k WHERE k.renewed_at > p_now ORDER BY k.id FOR UPDATE SKIP LOCKED) k
   WHERE s.id = k.id;
@@ -35,13 +35,14 @@ END
 $$;
 COMMENT ON FUNCTION haul.mend_clock(timestamptz, interval) IS
   'Corrects times that were written while the clock was ahead by p_step: leases, retries, held part files, '
-  'submissions, automatic blocks and the next starts of hosts. Times set by a person stay: the start of an untried '
-  'job, and an operator''s block. A time written before the clock was ahead comes that much earlier. Locks in the '
-  'usual order. mend_times() corrects waiting jobs and hosts in steps.';
+  'submissions, automatic blocks and the next starts of hosts. Keeps times that a person has set: the start of an '
+  'untried job, and an operator''s block. A time that was written before the clock was ahead becomes earlier by '
+  'p_step. Locks in the usual order. Leaves waiting jobs and hosts to mend_times(), which corrects them in steps.';
 
 CREATE OR REPLACE FUNCTION haul.mended_at_once() RETURNS integer LANGUAGE sql IMMUTABLE RETURN 20000;
 COMMENT ON FUNCTION haul.mended_at_once() IS
-  'Number of retries, of held part files and of hosts that mend_times() corrects in one round of the leader.';
+  'Returns how many retries, how many held part files and how many hosts mend_times() corrects in one round of the '
+  'leader.';
 
 CREATE OR REPLACE FUNCTION haul.mend_times(p_limit integer) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
@@ -55,8 +56,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.mend_times(integer) IS
-  'One step of what mend_clock() leaves: at most p_limit retries, held part files and hosts. Does nothing once all '
-  'have been corrected.';
+  'Corrects the times that mend_clock() leaves, in one step: at most p_limit each of retries, held part files and '
+  'hosts. Does nothing once all have been corrected.';
 
 CREATE OR REPLACE FUNCTION haul.mend_waits(p_limit integer) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -77,7 +78,8 @@ BEGIN
     (SELECT h.job FROM haul.held h WHERE h.job > v_from ORDER BY h.job LIMIT p_limit)
     UNION ALL (SELECT s.job FROM haul.scheduled s WHERE s.job > v_from ORDER BY s.job LIMIT p_limit)
     ORDER BY job LIMIT p_limit) t;
-  -- An untried job waits for a time that a person has set. A job that was tried after the step has a correct wait.
+  -- Keep the time of an untried job, because a person has set it. Keep the wait of a job that was tried after the step,
+  -- because it is correct.
   UPDATE haul.held h SET run_at = greatest(v_now, h.run_at - v_step) FROM (
     SELECT k.job FROM haul.held k WHERE k.job > v_from AND k.job <= v_last AND k.run_at > v_now
       AND EXISTS (SELECT FROM haul.attempt a WHERE a.job = k.job) AND NOT EXISTS (
@@ -94,8 +96,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.mend_waits(integer) IS
-  'Corrects the retries of the next p_limit waiting jobs after pulse.mended_to, as described in mend_clock(). Does '
-  'nothing once all have been checked. Skips rows that another session holds.';
+  'Corrects the retry times of the next p_limit waiting jobs after pulse.mended_to, as described in mend_clock(). '
+  'Does nothing once all jobs have been checked. Skips rows that another session holds.';
 
 CREATE OR REPLACE FUNCTION haul.mend_hosts(p_limit integer) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$

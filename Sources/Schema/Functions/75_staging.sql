@@ -17,7 +17,7 @@
 CREATE OR REPLACE FUNCTION haul.submission_patience() RETURNS interval
 LANGUAGE sql IMMUTABLE RETURN interval '2 minutes';
 COMMENT ON FUNCTION haul.submission_patience() IS
-  'How long the sender of a submission may be silent before its staged lines are removed.';
+  'Returns how long the sender of a submission may be silent before its staged lines are removed.';
 
 CREATE OR REPLACE FUNCTION haul.begin_submission(p_queue text, p_renewed boolean DEFAULT false) RETURNS uuid
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -29,7 +29,7 @@ BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.queue_named(p_queue);
   PERFORM haul.heed_origin(true);
-  -- Programs that do not renew have a session.
+  -- Programs that do not renew their submissions have a session.
   IF NOT p_renewed THEN
     v_key := haul.lock_session();
   END IF;
@@ -38,9 +38,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.begin_submission(text, boolean) IS
-  'Begins a submission to a queue and returns its key. Then copy lines into haul.staging (submission, line, url, '
-  'host, path, priority, options). The submission lives as long as this session or, with p_renewed, as long as '
-  'renew_submission() is called in time. Raises HA003 for a queue that does not exist.';
+  'Begins a submission to a queue and returns its key. After that, copy lines into haul.staging (submission, line, '
+  'url, host, path, priority, options). The submission lives as long as this session. With p_renewed, it lives as '
+  'long as renew_submission() is called in time. Raises HA003 if the queue does not exist.';
 
 CREATE OR REPLACE FUNCTION haul.renew_submission(p_submission uuid) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -56,9 +56,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.renew_submission(uuid) IS
-  'Reports that the sender of a submission is alive. Call it at least twice per submission_patience(). Also call it '
-  'before and after COPY, in the same transaction: until the commit, the submission cannot be cleared. Raises HA007 '
-  'if it has ended. Locks the submission.';
+  'Records that the sender of a submission is alive. Call it at least twice per submission_patience(). Also call it '
+  'before and after COPY, in the same transaction, so that the submission cannot be cleared before the commit. Raises '
+  'HA007 if the submission has ended. Locks the submission.';
 
 CREATE OR REPLACE FUNCTION haul.end_submission(p_submission uuid) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -77,7 +77,8 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SE
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
   v_silent_since timestamptz := clock_timestamp() - haul.submission_patience();
-  -- After a gap in the leader's rounds, the database may have been down, or its clock was set forward.
+  -- After a gap in the leader's rounds, count silence from the end of the gap. The database may have been down, or its
+  -- clock was set forward.
   v_watched timestamptz := (SELECT p.watched_since FROM haul.pulse p);
   v_dead record;
   v_count integer;
@@ -109,14 +110,14 @@ COMMENT ON FUNCTION haul.clear_submissions(integer) IS
 CREATE OR REPLACE FUNCTION haul.origin_of(p_url text) RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN split_part(p_url, '/', 1) || '/' || split_part(p_url, '/', 2) || '/' || split_part(p_url, '/', 3);
-COMMENT ON FUNCTION haul.origin_of(text) IS 'The part of a URL that determines its host.';
+COMMENT ON FUNCTION haul.origin_of(text) IS 'Returns the part of a URL before its path, which determines its host.';
 
--- With another host name, a submitter could exceed the host's connection limit.
+-- If a line could have another host than its URL, a submitter could exceed the host's connection limit.
 CREATE OR REPLACE FUNCTION haul.lines_of_other_hosts(p_submission uuid, p_last bigint) RETURNS bigint[]
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
 DECLARE
-  -- OFFSET 0: each host is parsed once, not once per line.
+  -- OFFSET 0: parse each host once, not once per line.
   v_wrong bigint[] := ARRAY(
     SELECT hashtextextended(g.host || ' ' || g.origin, 0) FROM (
       SELECT s.host, haul.origin_of(s.url) AS origin FROM haul.staging s
@@ -132,7 +133,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.lines_of_other_hosts(uuid, bigint) IS
-  'Lines of a submission up to p_last whose host differs from host_of() of their URL. Locks nothing.';
+  'Returns the lines of a submission up to p_last whose host differs from host_of() of their URL. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.refuse_host(p_line bigint) RETURNS void
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -143,7 +144,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.refuse_host(bigint) IS
-  'Raises HA004 for this line, because its host is not that of its URL; NULL = no such line.';
+  'Raises HA004 for line p_line, because its host is not that of its URL. Does nothing if p_line is NULL.';
 
 CREATE OR REPLACE FUNCTION haul.check_submission(
   p_submission uuid, p_queue text, p_on_duplicate text, p_remove boolean, p_limit integer,
@@ -169,7 +170,8 @@ BEGIN
     RAISE EXCEPTION 'some of the % staged lines are missing', p_staged USING ERRCODE = 'HA007',
       HINT = 'Submit the list again.';
   END IF;
-  -- Hashes of paths that need a closer check. Hashes of millions of paths fit into memory; the paths would not.
+  -- Collect hashes of paths that need a closer check. Hashes of millions of paths fit into memory, but the paths would
+  -- not.
   v_torn := ARRAY(
     SELECT hashtextextended(s.path, 0) FROM haul.staging s WHERE s.submission = p_submission GROUP BY 1
     HAVING CASE WHEN p_on_duplicate = 'error' THEN count(*) > 1
@@ -182,7 +184,7 @@ BEGIN
     WHERE f.line <> f.first_line AND (p_on_duplicate = 'error' OR f.url <> f.first_url);
     v_jobs := array_fill(NULL::bigint, ARRAY[cardinality(v_lines)]);
   END IF;
-  -- If "/" sorts as the smallest character, everything below a path follows it at once.
+  -- If "/" sorts as the smallest character, all paths below a path follow it directly.
   v_files := ARRAY(
     SELECT hashtextextended(k.path, 0) FROM (
       SELECT s.path, translate(s.path, '/', E'\x01') COLLATE "C" AS key,
@@ -197,7 +199,7 @@ BEGIN
     v_others := v_others || array_fill(NULL::bigint, ARRAY[cardinality(v_below)]);
     v_jobs := v_jobs || array_fill(NULL::bigint, ARRAY[cardinality(v_below)]);
   END IF;
-  -- Checked once: in a new store no line has to be looked up.
+  -- Check this once, because in a new store no line has to be looked up.
   IF p_on_duplicate <> 'replace' AND EXISTS (SELECT FROM haul.dedupe d WHERE d.store = v_queue.store) THEN
     SELECT v_lines || coalesce(array_agg(s.line), '{}'), v_jobs || coalesce(array_agg(d.job), '{}'),
       v_others || coalesce(array_agg(NULL::bigint), '{}') INTO v_lines, v_jobs, v_others
@@ -236,22 +238,23 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.check_submission(uuid, text, text, boolean, integer, bigint) IS
-  'Finds lines of a submission that contradict each other or existing jobs, or whose host is not that of their URL, '
-  'before any line becomes a job. p_on_duplicate skip or refresh: a line with the path and URL of a job is that job; '
-  'another URL is an error. replace: lines can only contradict each other. error: every path that is taken is an '
-  'error. p_remove removes these lines from the submission. Returns {"count", "removed": number of jobs left out with '
-  'these lines, "first": [{"line", "path", "other_line", "job", "directory", "host"}]}, the first p_limit of them by '
-  'line. "host" is a host that differs from the URL''s. Otherwise "other_line" is the earlier line with the path, or '
-  '"job" is the job with the path. With "directory", other lines need the path as a directory. Raises HA003 for a '
-  'queue that does not exist, HA007 for a submission that has ended or that does not have p_staged lines (NULL = any '
-  'number).';
+  'Finds wrong lines of a submission before any line becomes a job. Lines are wrong if they contradict each other or '
+  'existing jobs, or if their host is not that of their URL. p_on_duplicate decides about a line whose path a job '
+  'has. skip or refresh: a line with the job''s URL counts as that job. A line with another URL is wrong. replace: '
+  'lines can only contradict each other. error: every path that is taken is wrong. p_remove: whether to remove the '
+  'wrong lines from the submission. Returns {"count": number of wrong lines, "removed": number of jobs left out with '
+  'these lines, "first": [{"line", "path", "other_line", "job", "directory", "host"}]}. "first" has the first p_limit '
+  'wrong lines. "host" is the host of the line, if it differs from the URL''s. Otherwise "other_line" is the earlier '
+  'line with the path, or "job" is the job with the path. "directory" is true if other lines need the path as a '
+  'directory. Raises HA003 if the queue does not exist. Raises HA007 if the submission has ended or does not have '
+  'p_staged lines (NULL = any number).';
 
 -- Programs that read jobs must be able to show unknown options.
 CREATE OR REPLACE FUNCTION haul.wrong_option(p_options jsonb) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
   RETURN CASE WHEN p_options IS NULL THEN NULL WHEN jsonb_typeof(p_options) <> 'object' THEN 'options'
-    -- As text: pg_column_size() may see the compressed value of a row.
+    -- Measure the text, because pg_column_size() may see the compressed value of a row.
     WHEN octet_length(p_options::text) > 65536 THEN 'options' ELSE (
     SELECT e.key FROM jsonb_each(p_options) e WHERE NOT CASE
       WHEN e.value = 'null' THEN true
@@ -275,9 +278,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.wrong_option(jsonb) IS
-  'The name of the first option, by name, whose value has the wrong type; "options" if p_options is not an object; '
-  'NULL = all are right. Unknown options may be numbers, strings or booleans. All options together have at most 64 '
-  'KiB, a URL at most 8,000 bytes, and numbers have no fraction.';
+  'Returns the name of the first option, by name, whose value has the wrong type or is out of range; NULL = all are '
+  'right. Returns "options" if p_options is not an object or exceeds 64 KiB. Unknown options may be numbers, strings '
+  'or booleans. Numbers have no fraction, and a URL has at most 8,000 bytes.';
 
 -- Options that earlier versions accepted must not stop a settlement.
 CREATE OR REPLACE FUNCTION haul.number_option(p_options jsonb, p_name text) RETURNS integer
@@ -285,7 +288,8 @@ LANGUAGE sql IMMUTABLE
 RETURN CASE WHEN jsonb_typeof(p_options -> p_name) = 'number'
   THEN greatest(least((p_options -> p_name)::numeric, 1000000000), 0)::integer END;
 COMMENT ON FUNCTION haul.number_option(jsonb, text) IS
-  'The number in an option, from 0 to 1,000,000,000; NULL if it is missing or not a number. Never raises.';
+  'Returns the number in an option, limited to the range from 0 to 1,000,000,000. Returns NULL if the option is '
+  'missing or not a number. Never raises an error.';
 
 -- A job with such options would make every claim or settlement of it fail.
 CREATE OR REPLACE FUNCTION haul.require_options(
@@ -313,5 +317,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.require_options(jsonb, uuid, bigint) IS
-  'Raises HA004 for options that no worker can read: p_options, or the options of a submission''s lines up to p_last '
-  '(NULL = all lines).';
+  'Raises HA004 if no worker can read a value in p_options or in the options of a submission''s lines up to p_last '
+  '(NULL = all lines). Also raises HA004 if p_options has mirrors, because these belong to one file.';
