@@ -35,7 +35,7 @@ BEGIN
     GET DIAGNOSTICS v_met_lines = ROW_COUNT;
   END IF;
 
-  -- Lanes last, each once and in key order.
+  -- Arm lanes last, each once and in key order.
   PERFORM haul.arm(array_agg(a.host), array_agg(a.queue), array_agg(a.instance), array_agg(a.priority),
     array_agg(a.head))
   FROM (
@@ -53,25 +53,25 @@ BEGIN
     'refreshed', cardinality(v_refreshed),
     'first', least(v_added.first, (SELECT min(m.job) FROM unnest(v_met) AS m(job))),
     'last', greatest(v_added.last, (SELECT max(m.job) FROM unnest(v_met) AS m(job))),
-    -- Counted, not derived from v_step.count, so that a lost line shows.
+    -- Count these lines instead of deriving the number from v_step.count, so that a lost line shows.
     'skipped', v_met_lines - cardinality(v_requeued) - cardinality(v_refreshed),
     'left', EXISTS (SELECT FROM haul.staging s WHERE s.submission = p_submission AND s.line > coalesce(v_last, 0)));
 END
 $$;
 COMMENT ON FUNCTION haul.submit(uuid, text, text, smallint, jsonb, interval, text, boolean, integer) IS
-  'Creates jobs from the first p_limit lines of a submission, all or none. Call it again while "left" is true. '
-  'p_options {"digest", "length", "if_exists", "max_attempts", "max_bytes", …} apply to every line; a line''s own '
-  'options and priority take precedence. p_after: earliest start, from now; NULL or 0 = at once. p_on_duplicate: as '
-  'for check_submission(), but errors are raised here; with refresh, completed jobs ask their sources again. '
-  'p_others: whether to return ids outside the batch. Returns {"submitted": new jobs, "skipped": lines whose job '
-  'exists with the same URL, "requeued": failed or cancelled jobs that wait again, with the options given now, '
-  '"refreshed": completed jobs that ask their sources again, "elsewhere": [{"kind", "name", "jobs"}]: jobs in another '
-  'batch, if a batch is given, or in another queue, "unchecked": jobs without the digest of their line, as a '
-  'requirement or a result, "unapplied": jobs that lack other options of their line, "others": ids outside the batch, '
-  '"first" and "last": lowest and highest id of the jobs that these lines created or matched (null = none), "left"}. '
-  'The first four add up to the lines of this step. Raises HA003 for a queue that does not exist, HA004 for an option '
-  'of the wrong type or a host that is not that of the URL, HA007 for a submission that has ended, HA008 for a path '
-  'that another job has.';
+  'Creates jobs from the first p_limit lines of a submission: from all of them or none. Call it again while "left" is '
+  'true. p_options {"digest", "length", "if_exists", "max_attempts", "max_bytes", …} apply to every line. The options '
+  'and priority of a line take precedence. p_after: delay before the earliest start; NULL or 0 = start at once. '
+  'p_on_duplicate: as for check_submission(), but wrong lines raise errors here. With refresh, completed jobs ask '
+  'their sources again. p_others: whether to return ids outside the batch. Returns {"submitted": new jobs, "skipped": '
+  'lines whose job exists with the same URL, "requeued": failed or cancelled jobs that wait again, with the options '
+  'given now, "refreshed": completed jobs that ask their sources again, "elsewhere": [{"kind", "name", "jobs"}], '
+  '"unchecked", "unapplied", "others": ids outside the batch, "first" and "last": lowest and highest id of the jobs '
+  'that these lines created or matched (null = none), "left"}. The first four add up to the lines of this step. '
+  '"elsewhere" counts jobs in another batch, if a batch is given, or in another queue. "unchecked" counts jobs that '
+  'do not require the digest of their line and do not have it as a result. "unapplied" counts jobs that lack other '
+  'options of their line. Raises HA003 if the queue does not exist, and HA004 for an option of the wrong type or a '
+  'host that is not that of the URL. Raises HA007 if the submission has ended, and HA008 if another job has the path.';
 
 CREATE OR REPLACE FUNCTION haul.met_jobs(p_submission uuid, p_store integer, p_last bigint, p_on_duplicate text)
 RETURNS bigint[]
@@ -98,7 +98,7 @@ END
 $$;
 COMMENT ON FUNCTION haul.met_jobs(uuid, integer, bigint, text) IS
   'Records in the lines of a submission up to p_last which job has their path, and returns these jobs. Raises HA008 '
-  'for a line whose job has another URL or, with p_on_duplicate error, for any such line.';
+  'if such a job has another URL than its line. With p_on_duplicate error, raises HA008 for any such line.';
 
 CREATE OR REPLACE FUNCTION haul.try_again(
   p_submission uuid, p_queue haul.queue, p_options jsonb, p_last bigint, p_met bigint[], p_on_duplicate text,
@@ -129,9 +129,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.try_again(uuid, haul.queue, jsonb, bigint, bigint[], text) IS
-  'Queues failed and cancelled jobs again if lines have their path and, with p_on_duplicate refresh, jobs that '
-  'completed before the submission began. Gives them the options of their lines. Returns both; the caller arms their '
-  'lanes. Locks their outcomes in job order.';
+  'Queues jobs again whose paths are those of lines: failed and cancelled jobs and, with p_on_duplicate refresh, jobs '
+  'that completed before the submission began. Gives the jobs the options of their lines. Returns both groups of '
+  'jobs. The caller must arm their lanes. Locks their outcomes in job order.';
 
 CREATE OR REPLACE FUNCTION haul.compare_met(
   p_submission uuid, p_queue integer, p_batch integer, p_options jsonb, p_last bigint, p_met bigint[],
@@ -170,8 +170,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.compare_met(uuid, integer, integer, jsonb, bigint, bigint[], bigint[], boolean) IS
-  'How the jobs that a submission''s lines match differ from these lines: {"elsewhere", "others", "unchecked", '
-  '"unapplied"} as in the reply of submit(). Jobs in p_again have the lines'' options already. Locks nothing.';
+  'Returns how the jobs that match lines of a submission differ from these lines: {"elsewhere", "others", '
+  '"unchecked", "unapplied"} as in the reply of submit(). Does not count jobs in p_again as unchecked or unapplied, '
+  'because they already have the lines'' options. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.add_jobs(
   p_submission uuid, p_queue integer, p_store integer, p_batch integer, p_priority smallint, p_options jsonb,
@@ -196,10 +197,11 @@ BEGIN
     SELECT n.host, (SELECT h.id FROM haul.host_name h WHERE h.name = n.host) AS id
       FROM (SELECT DISTINCT l.host FROM lines l) n
   ), origins AS MATERIALIZED (
-    -- Other sessions may add lines until the moment when the lines are taken.
+    -- Check the lines that were taken, because other sessions may add lines until that moment.
     SELECT l.host, haul.origin_of(l.url) AS origin, min(l.line) AS line FROM lines l GROUP BY 1, 2
   ), paths AS (
-    -- One row per path, in key order: two submissions of the same paths wait for each other without a deadlock.
+    -- Insert one row per path, in key order, so that two submissions of the same paths wait for each other without a
+    -- deadlock.
     INSERT INTO haul.dedupe (store, path_digest, job)
     SELECT p_store, l.digest, min(l.id) FROM lines l GROUP BY l.digest ORDER BY l.digest
     ON CONFLICT (store, path_digest) DO NOTHING
@@ -233,10 +235,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.add_jobs(uuid, integer, integer, integer, smallint, jsonb, interval, bigint) IS
-  'Creates jobs from a submission''s lines up to p_last whose paths are free, and removes these lines. Returns the '
-  'number of jobs, the lanes that the caller arms, with the first job of each, and the lowest and highest id. p_after '
-  'NULL or 0 = at once; otherwise there are no lanes to arm. Raises HA004 for a line whose host is not that of its '
-  'URL.';
+  'Creates jobs from those lines of a submission up to p_last whose paths are free, and removes these lines. p_after: '
+  'delay before the start; NULL or 0 = start at once. Returns the number of jobs, their lanes, the first job of each '
+  'lane, and the lowest and highest id. The caller must arm these lanes. If the start is delayed, there are none. '
+  'Raises HA004 if the host of a line is not that of its URL.';
 
 CREATE OR REPLACE FUNCTION haul.begin_step(
   p_submission uuid, p_queue text, p_batch text, p_limit integer,
@@ -258,10 +260,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.begin_step(uuid, text, text, integer) IS
-  'Begins a step of a submission. Returns its queue, which cannot be deleted before the commit, its batch (NULL = '
-  'none), the number of lines in this step, and the last of these lines (NULL = none is left). Creates missing '
-  'batches, partitions and hosts. Raises HA003 for a queue that does not exist, HA007 for a submission that has '
-  'ended. Locks the submission.';
+  'Begins a step of a submission with up to p_limit lines. Creates missing batches, partitions and hosts. Returns the '
+  'queue, the batch (NULL = none), the number of lines in this step, and the last of these lines (NULL = none is '
+  'left). The queue cannot be deleted before the commit. Raises HA003 if the queue does not exist, and HA007 if the '
+  'submission has ended. Locks the submission.';
 
 CREATE OR REPLACE FUNCTION haul.keep_queue(p_queue text) RETURNS haul.queue
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -278,8 +280,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.keep_queue(text) IS
-  'The queue with this name, locked FOR KEY SHARE, so that it cannot be deleted before the commit. Looks the name up '
-  'again if the queue was deleted meanwhile. Raises HA003 if there is none.';
+  'Returns the queue with this name and locks it FOR KEY SHARE, so that it cannot be deleted before the commit. Looks '
+  'the name up again if the queue was deleted meanwhile. Raises HA003 if there is no such queue.';
 
 CREATE OR REPLACE FUNCTION haul.queue_named(p_queue text) RETURNS haul.queue
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -297,7 +299,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.queue_named(text) IS
-  'The queue with this name, unless it is deleted. Raises HA003 if there is none. Locks nothing.';
+  'Returns the queue with this name, unless it is deleted. Raises HA003 if there is no such queue. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.ensure_batch(p_batch text) RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -309,4 +311,5 @@ BEGIN
   RETURN (SELECT b.id FROM haul.batch b WHERE b.name = p_batch);
 END
 $$;
-COMMENT ON FUNCTION haul.ensure_batch(text) IS 'The id of the batch with this name, created if new; NULL for NULL.';
+COMMENT ON FUNCTION haul.ensure_batch(text) IS
+  'Returns the id of the batch with this name. Creates the batch if it does not exist. Returns NULL for NULL.';

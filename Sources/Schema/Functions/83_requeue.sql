@@ -15,8 +15,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.waiting_again(bigint[]) IS
-  'Rows of ready for jobs that wait again. If a live worker has a job''s part file, the job waits for such a worker '
-  'for a while.';
+  'Returns rows of ready for jobs that wait again. If a live worker has the part file of a job, the job waits for '
+  'such a worker for hold_time().';
 
 CREATE OR REPLACE FUNCTION haul.arm_jobs(p_jobs bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -28,7 +28,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.arm_jobs(bigint[]) IS
-  'Calls arm() for those of these jobs that are ready. The rules for arm() apply.';
+  'Calls arm() for the lanes of those of these jobs that are ready. The rules for arm() apply.';
 
 CREATE OR REPLACE FUNCTION haul.requeue(p_jobs bigint[], p_completed boolean DEFAULT false,
   p_queue integer DEFAULT NULL)
@@ -41,7 +41,7 @@ BEGIN
   SELECT coalesce(array_agg(t.job), '{}') INTO v_jobs FROM (
     SELECT o.job FROM haul.outcome o WHERE o.job = ANY (p_jobs) AND (o.state <> 'completed' OR p_completed)
     ORDER BY o.job FOR UPDATE) t;
-  -- Queues that still exist cannot be deleted before this commits.
+  -- Lock the queues that still exist, so that they cannot be deleted before this commits.
   PERFORM FROM haul.queue q WHERE q.id IN (SELECT j.queue FROM haul.job j WHERE j.id = ANY (v_jobs)) ORDER BY q.id
     FOR KEY SHARE;
   UPDATE haul.job j SET queue = p_queue WHERE j.id = ANY (v_jobs) AND p_queue IS NOT NULL
@@ -66,9 +66,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.requeue(bigint[], boolean, integer) IS
-  'Puts failed and cancelled jobs, with p_completed also completed ones, back into ready, and forgives earlier '
-  'attempts. Jobs of a deleted queue move to p_queue; raises HA004 if that is NULL. Returns the jobs; the caller arms '
-  'their lanes. Locks outcomes in job order.';
+  'Puts failed and cancelled jobs back into ready and forgives their earlier attempts. With p_completed, does the '
+  'same for completed jobs. Moves jobs of a deleted queue to p_queue; if p_queue is NULL, raises HA004 for them. '
+  'Returns the jobs. The caller must arm their lanes. Locks outcomes in job order.';
 
 CREATE OR REPLACE FUNCTION haul.forgive(p_jobs bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -79,8 +79,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.forgive(bigint[]) IS
-  'Resets the history of jobs that the caller queues again: earlier attempts no longer count against max_attempts, '
-  'and earlier changes of the source no longer keep the job from resuming.';
+  'Resets the history of jobs that the caller queues again. Earlier attempts no longer count against max_attempts. '
+  'Earlier changes of the source no longer keep the job from resuming.';
 
 -- A waiting or running job downloads the current file anyway. An outcome exists only when no lease does, so no job
 -- becomes claimable while a lease may still be in use. A file that existed before a job with if_exists skip may not be
@@ -90,7 +90,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
   v_jobs bigint[];
 BEGIN
-  -- In one pass with all other jobs that the caller will queue again.
+  -- Lock these in one pass with all other jobs that the caller will queue again.
   PERFORM FROM haul.outcome o WHERE o.job = ANY (p_jobs) ORDER BY o.job FOR UPDATE;
   WITH kept AS (
     INSERT INTO haul.refresh (job, path, bytes, digest, source)
@@ -104,6 +104,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.refresh_jobs(bigint[], timestamptz, integer) IS
-  'Queues jobs again that completed before p_since, to ask their sources whether the files have changed. Keeps the '
-  'downloaded files until new ones replace them. Skips jobs that wait or run, and jobs that only skipped a file. '
-  'Returns the queued jobs; the caller arms their lanes as its last step. Locks the outcomes of all in job order.';
+  'Queues jobs again that completed before p_since, so that they ask their sources whether the files have changed. '
+  'Keeps the downloaded files until new ones replace them. Skips jobs that wait or run, and jobs that only skipped a '
+  'file. Returns the queued jobs. The caller must arm their lanes as its last step. Locks the outcomes of all p_jobs '
+  'in job order.';

@@ -1,12 +1,12 @@
--- For users who want files now, whatever happened to earlier jobs with the same paths: the lines of a submission take
--- those jobs over. Call it before submit(), which creates jobs from the remaining lines.
+-- For users who want files now, lines of a submission take over earlier jobs with the same paths, whatever happened to
+-- these. Call it before submit(), which creates jobs from the remaining lines.
 
 CREATE OR REPLACE FUNCTION haul.wants_anew(p_options jsonb) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
   SELECT coalesce(p_options ->> 'if_exists' IN ('replace', 'rename'), false)
 $$;
 COMMENT ON FUNCTION haul.wants_anew(jsonb) IS
-  'Whether these options ask to download the file again although one exists: if_exists replace or rename.';
+  'Returns whether these options ask to download a file again that already exists: if_exists is replace or rename.';
 
 -- Look up each line separately (LIMIT keeps the planner from joining): the planner does not know the size of staging.
 CREATE OR REPLACE FUNCTION haul.finished_lines(p_submission uuid, p_queue text, p_options jsonb)
@@ -28,17 +28,17 @@ SET enable_seqscan = off SET enable_bitmapscan = off AS $$
     AND (NOT haul.wants_anew(p_options) OR j.options ->> 'if_exists' = p_options ->> 'if_exists' AND j.queue IN (
       SELECT queue FROM haul.ready UNION ALL SELECT queue FROM haul.scheduled
       UNION ALL SELECT queue FROM haul.held UNION ALL SELECT queue FROM haul.lease))
-    -- Checked once: in a new store no line has to be looked up.
+    -- Check this once, because in a new store no line has to be looked up.
     AND EXISTS (SELECT FROM haul.dedupe n WHERE n.store = (SELECT q.store FROM haul.queue q WHERE q.name = p_queue))
 $$;
 COMMENT ON FUNCTION haul.finished_lines(uuid, text, jsonb) IS
-  'For haul get: lines of a submission whose path has a completed job with the same URL. Only the caller can see '
-  'whether the file still exists. path: where the file was published. bytes: its size. digest: a digest that the '
-  'submission requires and that was not verified at download. If p_options ask to replace or rename files, only jobs '
-  'of the same command count, while jobs of their queue wait or run.';
+  'Returns the lines of a submission whose path has a completed job with the same URL. haul get calls it and checks '
+  'whether the files still exist, because only the caller can see that. path: where the file was published. bytes: '
+  'its size. digest: a digest that the submission requires and that was not verified at download. If p_options ask to '
+  'replace or rename files, only jobs of the same command count, and only while jobs of their queue wait or run.';
 
--- One session per store at a time. The second one waits and then meets the jobs of the first. submit() would skip them
--- as foreign jobs, and their files would not belong to the second session.
+-- One session per store at a time. The second session waits and then finds the jobs of the first. Otherwise submit()
+-- would skip them as foreign jobs, and their files would not belong to the second session.
 CREATE OR REPLACE FUNCTION haul.resubmit(
   p_submission uuid, p_queue text, p_batch text, p_options jsonb, p_done bigint[]) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -93,12 +93,13 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.resubmit(uuid, text, text, jsonb, bigint[]) IS
-  'Call it before submit(), for users who want files now. Removes the lines p_done. If files are to be downloaded '
-  'again, their jobs move to this queue, so that they count until it ends. Jobs with the paths of other lines take '
-  'over what these lines say, in this queue and batch, and wait again with earlier attempts forgiven. Durable bytes '
-  'of the same URL are kept. These lines are removed too. p_options: as for submit(). Returns {"taken_over": number '
-  'of jobs, "unfinished": jobs that had not ended and keep their URL, "lines": number of removed lines}. Raises HA003 '
-  'for a queue that does not exist, HA007 for a job that is running.';
+  'Lets jobs take over lines of a submission. Call it before submit(), for users who want files now. Removes the '
+  'lines p_done. If p_options ask to download their files again, moves the jobs of these lines to this queue, so that '
+  'they count until it ends. Jobs with the paths of other lines take over the content of these lines, in this queue '
+  'and batch. They wait again, with earlier attempts forgiven. Durable bytes of the same URL are kept. These lines '
+  'are removed too. p_options: as for submit(). Returns {"taken_over": number of jobs, "unfinished": number of jobs '
+  'that had not ended and keep their URL, "lines": number of removed lines}. Raises HA003 if the queue does not '
+  'exist, and HA004 for a wrong option. Raises HA007 if such a job is running or was just changed.';
 
 CREATE OR REPLACE FUNCTION haul.detach(
   p_jobs bigint[], p_others bigint[], OUT free bigint[], OUT ended bigint, OUT completed bigint[])
@@ -120,17 +121,18 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.detach(bigint[], bigint[]) IS
-  'Removes jobs from the tables of waiting and ended jobs, and locks their rows in job and those of p_others. Returns '
-  'these jobs (NULL = none), the number that had ended and the completed ones (NULL = none). A job that is missing is '
-  'running or was just changed.';
+  'Removes jobs from the tables of waiting and ended jobs. Locks their rows in job and the rows of p_others. Returns '
+  'the removed jobs (NULL = none), how many of them had ended, and the completed ones (NULL = none). A job that is '
+  'missing from the result is running or was just changed.';
 
 CREATE OR REPLACE FUNCTION haul.mirror_kept(p_job haul.job, p_url text, p_options jsonb) RETURNS smallint
 LANGUAGE sql IMMUTABLE
 RETURN CASE WHEN p_job.mirror IS NOT NULL AND p_job.url = p_url
   THEN haul.mirror_of(haul.url_in_use(p_job.url, p_job.options, p_job.mirror), p_options) END;
 COMMENT ON FUNCTION haul.mirror_kept(haul.job, text, jsonb) IS
-  'The mirror that a job continues to use, as a number among the mirrors of a line with this URL and these options. '
-  'The line must name the job''s own URL and the mirror in use; NULL = none.';
+  'Returns the mirror that a job continues to use after it takes over a line with this URL and these options. The '
+  'result is a number among the mirrors of the line. The line must name the job''s own URL and the mirror in use. '
+  'Otherwise, the result is NULL.';
 
 CREATE OR REPLACE FUNCTION haul.take_over_lines(
   p_submission uuid, p_queue integer, p_batch integer, p_priority smallint, p_options jsonb, p_after interval,
@@ -186,10 +188,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.take_over_lines(uuid, integer, integer, smallint, jsonb, interval, bigint[], bigint[]) IS
-  'Gives detached jobs the content of the lines that own them, the first of several, and removes these lines. The '
-  'jobs wait again with earlier attempts forgiven. p_completed: jobs whose files exist. These jobs, and jobs that '
-  'were refreshing, replace the file unless their line says otherwise. p_priority NULL = keep their own. p_after NULL '
-  'or 0 = at once, and their lanes are armed. Returns the number of lines.';
+  'Gives detached jobs the content of the lines that own them, and removes these lines. If several lines own a job, '
+  'the first counts. The jobs wait again with earlier attempts forgiven. p_completed: jobs whose files exist. These '
+  'jobs, and jobs that were refreshing, replace the file unless their line says otherwise. p_priority: new priority; '
+  'NULL = keep their own. p_after: delay before the start; NULL or 0 = start at once, and arm their lanes. Returns '
+  'the number of lines.';
 
 CREATE OR REPLACE FUNCTION haul.require_all_free(p_jobs bigint[], p_free bigint[]) RETURNS void
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -211,5 +214,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.require_all_free(bigint[], bigint[]) IS
-  'Raises HA007 for the first of p_jobs that is not in p_free. The message names the worker that has it, if any. '
-  'Locks nothing.';
+  'Raises HA007 for the first of p_jobs that is not in p_free. The message names the worker that runs it, if there is '
+  'one. Locks nothing.';

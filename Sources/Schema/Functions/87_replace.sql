@@ -26,7 +26,7 @@ BEGIN
     owner = (SELECT d.job FROM haul.dedupe d
       WHERE d.store = v_queue.store AND d.path_digest = haul.path_digest(s.path))
   WHERE s.submission = p_submission AND s.line <= v_last;
-  -- Later lines have no owner, and no job takes over their content.
+  -- Check only the lines of this step. Later lines have no owner, so no job takes over their content.
   PERFORM haul.refuse_host((haul.lines_of_other_hosts(p_submission, v_last))[1]);
 
   DELETE FROM haul.staging s WHERE s.submission = p_submission AND s.line <= v_last AND EXISTS (
@@ -36,8 +36,8 @@ BEGIN
   SELECT coalesce(array_agg(DISTINCT s.owner), '{}') INTO v_jobs FROM haul.staging s
   WHERE s.submission = p_submission AND s.line <= v_last AND s.owner IS NOT NULL;
 
-  -- Leases first, as everywhere, including jobs that already have a command, so that none of them ends meanwhile. A
-  -- cancelled job would lose its saved bytes.
+  -- Lock leases first, as everywhere. Include jobs that already have a command, so that none of them ends meanwhile.
+  -- Pause the jobs, because a cancelled job would lose its saved bytes.
   PERFORM FROM haul.lease l WHERE l.job = ANY (v_jobs) ORDER BY l.job FOR NO KEY UPDATE;
   PERFORM haul.command_jobs(v_jobs, 'pause');
   IF p_unfinished THEN
@@ -64,7 +64,7 @@ BEGIN
     SELECT j.batch, array_agg(j.id) AS jobs FROM haul.job j
     WHERE j.id = ANY (v_free.free) AND j.batch IS DISTINCT FROM v_step.batch GROUP BY j.batch) m
   JOIN haul.batch b ON b.id = m.batch
-  -- So that the other batch has a line of its own.
+  -- Give the other batch a line of its own.
   CROSS JOIN LATERAL haul.note_operation(v_action, format('%s, from batch %s', v_target, b.name), cardinality(m.jobs),
     m.jobs);
   PERFORM haul.note_operation(v_action, v_target, cardinality(k.jobs), k.jobs)
@@ -87,10 +87,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.replace(uuid, text, text, smallint, jsonb, interval, integer, boolean) IS
-  'Call it before submit(): jobs with the paths of the first p_limit lines take over what these lines say, in this '
-  'queue and batch. A running job is asked to stop, and its line moves behind all others for a later call. Other '
-  'arguments: as for submit(). p_unfinished: completed and cancelled jobs stay as they are. Returns {"replaced": '
-  'number of jobs, "skipped": lines that repeat another line or whose jobs stay, "waiting": lines moved behind the '
-  'others, "moved": [{"batch", "jobs"}]: number of jobs that left each other batch, "first" and "last": lowest and '
-  'highest id of the jobs taken over (null = none), "left": lines of these p_limit for submit()}. Raises HA003 for a '
-  'queue that does not exist, HA004 as submit().';
+  'Lets jobs with the paths of the first p_limit lines of a submission take over the content of these lines, in this '
+  'queue and batch. Call it before submit(). Asks a running job to stop, and moves its line behind all others for a '
+  'later call. p_unfinished: true = completed and cancelled jobs stay as they are. Other arguments: as for submit(). '
+  'Returns {"replaced": number of jobs, "skipped": lines that repeat another line or whose jobs stay, "waiting": '
+  'lines moved behind the others, "moved": [{"batch", "jobs": number of jobs that left this other batch}], "first" '
+  'and "last": lowest and highest id of the jobs that took over a line (null = none), "left": lines of these p_limit '
+  'for submit()}. Raises HA003 if the queue does not exist, and HA004 as submit(). Raises HA007 if the submission has '
+  'ended or, with p_unfinished, a job has just completed.';

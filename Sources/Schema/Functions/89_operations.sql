@@ -14,7 +14,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.selector_text(jsonb) IS
-  'A selector in words: "batch films, state failed". Lists the first ten ids at most.';
+  'Returns a selector in words, such as "batch films, state failed". Lists at most the first ten ids.';
 
 -- A command with several steps is one row: the newest row of the same session, if its last step was less than p_within
 -- ago. A row that another session has locked is skipped, so that operators never wait for each other.
@@ -49,6 +49,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.note_operation(text, text, bigint, bigint[], interval) IS
-  'Records an operator''s command for haul.operations: the action, its target, the number of changed jobs (NULL = not '
-  'a command on jobs; 0 is not recorded) and the ids of these jobs (it keeps 100). Keeps the newest 10,000 '
-  'commands.';
+  'Records an operator''s command for the view operations. p_action and p_target: the action and its target. p_jobs: '
+  'number of changed jobs; NULL = not a command on jobs, and a command with 0 is not recorded. p_first: ids of these '
+  'jobs; at most 100 are kept. If the same session recorded the same command less than p_within ago, adds to that '
+  'row. Keeps the newest 10,000 commands.';

@@ -16,15 +16,15 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
       OR j.host = (SELECT h.id FROM haul.host_name h WHERE h.name = p_selector ->> 'host')))
 $$;
 COMMENT ON FUNCTION haul.matches(jsonb, bigint, text, text) IS
-  'Whether a selector matches a job with this state and error (NULL = none). Ignores the selector''s ids.';
+  'Returns whether a selector matches a job with this state and error (NULL = none). Ignores the selector''s ids.';
 
--- Checked before matches(), which looks the job up.
+-- Callers compare the ids before they call matches(), which looks the job up.
 CREATE OR REPLACE FUNCTION haul.ids(p_selector jsonb) RETURNS bigint[]
 LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE WHEN p_selector ? 'ids' THEN
     ARRAY(SELECT i::bigint FROM jsonb_array_elements_text(p_selector -> 'ids') AS i) END
 $$;
-COMMENT ON FUNCTION haul.ids(jsonb) IS 'The ids in a selector; NULL if it does not filter by ids.';
+COMMENT ON FUNCTION haul.ids(jsonb) IS 'Returns the ids in a selector; NULL if it does not filter by ids.';
 
 CREATE OR REPLACE FUNCTION haul.check_selector(p_selector jsonb) RETURNS void
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off AS $$
@@ -55,9 +55,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.check_selector(jsonb) IS
-  'Raises HA003 for a name or an id of a selector that does not exist, HA004 for an empty selector or an unknown key. '
-  'A selector is {"ids": [..], "batch", "queue", "host", "state", "error"}; missing keys do not filter. error is a '
-  'class as for has_class(). Lists call this too, so that an unknown name is an error and not an empty list.';
+  'Raises HA003 if a name or an id in a selector does not exist, and HA004 if the selector is empty or has an unknown '
+  'key. A selector is {"ids": [..], "batch", "queue", "host", "state", "error"}; missing keys do not filter. "error" '
+  'is a class as for has_class(). Lists call this too, so that an unknown name is an error and not an empty list.';
 
 CREATE OR REPLACE FUNCTION haul.command_jobs(p_jobs bigint[], p_command text) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off AS $$
@@ -69,7 +69,7 @@ BEGIN
     WHERE l.job = ANY (p_jobs) AND l.command IS DISTINCT FROM p_command AND l.command IS DISTINCT FROM 'cancel'
     ORDER BY l.job FOR NO KEY UPDATE) t;
   UPDATE haul.lease l SET command = p_command WHERE l.job = ANY (v_jobs);
-  -- A payload must have less than 8,000 bytes. The ids of a thousand workers have more.
+  -- A payload must have less than 8,000 bytes. The ids of a thousand workers take more.
   PERFORM pg_notify('haul', 'workers:' || (
     SELECT CASE WHEN count(DISTINCT l.worker) > 300 THEN 'all' ELSE string_agg(DISTINCT l.worker::text, ',') END
     FROM haul.lease l WHERE l.job = ANY (v_jobs))) WHERE v_jobs <> '{}';
@@ -77,12 +77,12 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.command_jobs(bigint[], text) IS
-  'Tells running jobs to cancel or pause, and notifies their workers at once. Never replaces a cancellation. Returns '
-  'the jobs that did not have the command yet. Locks leases in job order.';
+  'Asks running jobs to cancel or pause, and notifies their workers at once. p_command is ''cancel'' or ''pause''. '
+  'Never replaces a cancellation. Returns the jobs that did not have the command yet. Locks leases in job order.';
 
--- Works in job order, and the plan is pinned to it. Waits for a claim that is taking a job; a claim never waits.
--- Locking lanes would cost more than everything else if the jobs have many hosts. So the head of a lane may be gone,
--- and a claim finds the job behind it.
+-- Works in job order, with a pinned plan. Waits for a claim that is taking a job; a claim never waits. Does not lock
+-- lanes, because that would cost more than everything else if the jobs have many hosts. So the head of a lane may be
+-- gone. Then a claim finds the job behind it.
 CREATE OR REPLACE FUNCTION haul.withdraw(p_jobs bigint[])
 RETURNS TABLE (job bigint, queue integer, host integer, instance integer, priority smallint, run_at timestamptz)
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off AS $$
@@ -99,11 +99,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.withdraw(bigint[]) IS
-  'Takes jobs out of scheduled and ready and returns their rows; run_at NULL = out of ready. Waits for a claim that '
-  'is taking one. Locks no lanes.';
+  'Takes jobs out of scheduled and ready and returns their rows; run_at NULL = the row was in ready. Waits for a '
+  'claim that is taking one of the jobs. Locks no lanes.';
 
--- A job that is claimed between the reads of leases and of waiting jobs is missed in both. Callers repeat until there
--- are none.
+-- A job that is claimed between the reads of leases and of waiting jobs is missing from both. So callers repeat until
+-- there are none.
 CREATE OR REPLACE FUNCTION haul.live_jobs(
   p_selector jsonb, p_command text, p_limit integer, p_but smallint DEFAULT NULL) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -130,8 +130,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.live_jobs(jsonb, text, integer, smallint) IS
-  'Up to p_limit jobs of a selector that wait, or that run and have not received p_command or cancel; for cancel also '
-  'held jobs. p_command NULL = all unfinished jobs that do not have the priority p_but. Locks nothing.';
+  'Returns up to p_limit jobs of a selector that wait, or that run and have not received p_command or cancel. For '
+  'cancel, also returns held jobs. p_command NULL = all unfinished jobs whose priority is not p_but. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.hold_jobs(p_jobs bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -148,8 +148,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.hold_jobs(bigint[]) IS
-  'Holds those of these jobs that wait, and tells running ones to pause with their progress kept. Returns all changed '
-  'jobs. Locks leases first, no lanes.';
+  'Holds those of these jobs that wait. Asks running ones to pause and keep their progress. Returns all changed jobs. '
+  'Locks leases first, and no lanes.';
 
 CREATE OR REPLACE FUNCTION haul.cancel_jobs(p_jobs bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off AS $$
@@ -169,15 +169,15 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.cancel_jobs(bigint[]) IS
-  'Ends those of these jobs that wait or are held, and tells running ones to cancel. Their checkpoints stay, see '
-  'part_grace(). Returns all changed jobs. Locks leases first, no lanes.';
+  'Ends those of these jobs that wait or are held, and asks running ones to cancel. Keeps their checkpoints, see '
+  'part_grace(). Returns all changed jobs. Locks leases first, and no lanes.';
 
 CREATE OR REPLACE FUNCTION haul.whole_batch(p_selector jsonb) RETURNS integer
 LANGUAGE sql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
   SELECT b.id FROM haul.batch b WHERE p_selector = jsonb_build_object('batch', b.name)
 $$;
 COMMENT ON FUNCTION haul.whole_batch(jsonb) IS
-  'The id of the batch if a selector means a whole batch; NULL if it has other keys.';
+  'Returns the id of the batch if a selector means a whole batch; NULL if it has other keys.';
 
 CREATE OR REPLACE FUNCTION haul.take_out(
   p_what text, p_selector jsonb, p_limit integer, p_sweep bigint, OUT changed integer, OUT more boolean,
@@ -201,8 +201,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.take_out(text, jsonb, integer, bigint) IS
-  'Does the work of pause() and cancel(); p_what is one of these. For a whole batch: one step of steer_batch(). '
-  'Otherwise: up to p_limit jobs, and sweep is NULL.';
+  'Implements pause() and cancel(). p_what is ''pause'' or ''cancel''. For a whole batch, does one step of '
+  'steer_batch(). Otherwise changes up to p_limit jobs and returns NULL as sweep.';
 
 CREATE OR REPLACE FUNCTION haul.pause(
   p_selector jsonb, p_limit integer DEFAULT 10000, p_sweep bigint DEFAULT NULL,
@@ -211,8 +211,8 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET ji
   SELECT s.* FROM haul.take_out('pause', p_selector, p_limit, p_sweep) s
 $$;
 COMMENT ON FUNCTION haul.pause(jsonb, integer, bigint) IS
-  'Holds waiting jobs of a selector and asks running ones to stop with their progress kept, up to p_limit per call. '
-  'Call it again with p_sweep = sweep while "more".';
+  'Holds waiting jobs of a selector. Asks running ones to stop and keep their progress. Changes up to p_limit jobs '
+  'per call. While "more" is true, call it again with p_sweep = sweep of the first reply.';
 
 CREATE OR REPLACE FUNCTION haul.cancel(
   p_selector jsonb, p_limit integer DEFAULT 10000, p_sweep bigint DEFAULT NULL,
@@ -221,8 +221,8 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET ji
   SELECT s.* FROM haul.take_out('cancel', p_selector, p_limit, p_sweep) s
 $$;
 COMMENT ON FUNCTION haul.cancel(jsonb, integer, bigint) IS
-  'Ends waiting and paused jobs of a selector as cancelled and asks running ones to stop. Call it like pause(). Part '
-  'files are kept for an hour, in which retry() can continue them.';
+  'Ends waiting and paused jobs of a selector as cancelled and asks running ones to stop. Call it like pause(). Keeps '
+  'part files for an hour. Within that time, retry() can continue them.';
 
 CREATE OR REPLACE FUNCTION haul.take_back(p_batch integer, p_what text[], p_sweep bigint) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -233,9 +233,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.take_back(integer, text[], bigint) IS
-  'First step of resume() and retry(). If p_sweep is NULL, ends the pending command on the whole batch if it is one '
-  'of p_what. Returns the number of the last command on the batch, to pass as p_sweep in later steps; 0 without a '
-  'batch. NULL = another command was given since p_sweep, and that one wins.';
+  'Runs the first step of resume() and retry(). If p_sweep is NULL and the pending command on the whole batch is one '
+  'of p_what, ends it. Returns the number of the last command on the batch, to pass as p_sweep in later steps; 0 '
+  'without a batch. NULL = another command was given since p_sweep, and that one wins.';
 
 -- Lets paused jobs wait again in their old place, and withdraws a pause that a worker has not carried out.
 CREATE OR REPLACE FUNCTION haul.resume(
@@ -311,8 +311,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.prioritize(jsonb, smallint, integer) IS
-  'Changes the priority of unfinished jobs of a selector, 0 (first) to 9, up to p_limit per call. Call it again while '
-  '"more".';
+  'Changes the priority of unfinished jobs of a selector, up to p_limit per call. p_priority: 0 (first) to 9; another '
+  'number raises HA004. Call it again while "more" is true.';
 
 CREATE OR REPLACE FUNCTION haul.move_to_priority(p_jobs bigint[], p_priority smallint) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off AS $$
@@ -323,8 +323,8 @@ BEGIN
     SELECT l.job FROM haul.lease l WHERE l.job = ANY (p_jobs) ORDER BY l.job FOR NO KEY UPDATE);
   UPDATE haul.held SET priority = p_priority WHERE job IN (
     SELECT h.job FROM haul.held h WHERE h.job = ANY (p_jobs) ORDER BY h.job FOR UPDATE);
-  -- Before any lane is locked: a submission that queues one of these jobs again already has its row when it locks
-  -- lanes.
+  -- Do this before any lane is locked: a submission that queues one of these jobs again already holds its row when it
+  -- locks lanes.
   UPDATE haul.job SET priority = p_priority WHERE id = ANY (p_jobs);
   SELECT coalesce(jsonb_agg(to_jsonb(w)), '[]') INTO v_moved FROM haul.withdraw(p_jobs) w;
   INSERT INTO haul.scheduled (job, queue, host, instance, priority, run_at)

@@ -17,8 +17,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.take_back_command(jsonb, text, text, integer) IS
-  'Withdraws a command that workers have not carried out, for up to p_limit running jobs of a selector. The selector '
-  'sees these jobs in the state p_state. Returns these jobs. Locks leases in job order.';
+  'Withdraws p_command from up to p_limit running jobs of a selector whose workers have not carried it out yet. For '
+  'the selector, these jobs have the state p_state. Returns these jobs. Locks leases in job order.';
 
 CREATE OR REPLACE FUNCTION haul.redo(p_jobs bigint[]) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
@@ -32,14 +32,15 @@ BEGIN
   v_jobs := haul.requeue(v_jobs, true);
   PERFORM haul.arm_jobs(v_jobs);
   PERFORM pg_notify('haul', 'queues:all');
-  -- Called for one file after another, which may take hours.
+  -- haul verify calls this for one file after another, which may take hours.
   PERFORM haul.note_operation('verify --requeue', 'files that are not as recorded', cardinality(v_jobs), v_jobs,
     '1 day');
   RETURN cardinality(v_jobs);
 END
 $$;
 COMMENT ON FUNCTION haul.redo(bigint[]) IS
-  'Queues completed jobs again whose files have changed on disk. Returns the number of jobs.';
+  'Queues completed jobs again. haul verify --requeue calls it for files that are not as recorded. Returns the number '
+  'of jobs.';
 
 CREATE OR REPLACE FUNCTION haul.retry(
   p_selector jsonb, p_limit integer DEFAULT 10000, p_sweep bigint DEFAULT NULL, p_if_exists text DEFAULT NULL,
@@ -68,15 +69,15 @@ BEGIN
     more := false;
     RETURN;
   END IF;
-  -- A running job with a cancel command counts as cancelled, and keeps running. If its worker has already stopped it,
-  -- it waits again.
+  -- A running job with a cancel command counts as cancelled. It keeps running. If its worker has already stopped it, it
+  -- waits again.
   v_back := haul.take_back_command(p_selector, 'cancel', 'cancelled', p_limit);
   v_ended := ARRAY(
     SELECT o.job FROM haul.outcome o
     WHERE o.state <> 'completed' AND o.finished_at < since AND (v_ids IS NULL OR o.job = ANY (v_ids))
       AND haul.matches(p_selector, o.job, o.state::text, o.error) LIMIT p_limit);
   v_jobs := haul.requeue(v_ended);
-  -- In the first call only: later calls would find jobs that were scheduled again since.
+  -- Do this in the first call only: later calls would find jobs that were scheduled again since.
   v_late := ARRAY(
     SELECT s.job FROM haul.scheduled s
     WHERE s.job = ANY (v_ids) AND s.run_at > clock_timestamp() AND p_since IS NULL
@@ -96,8 +97,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.retry(jsonb, integer, bigint, text, timestamptz) IS
-  'Queues failed and cancelled jobs of a selector again, with earlier attempts forgiven. Call it like pause(). It '
-  'also withdraws a cancellation that a worker has not carried out. A job that waits for its next try and is selected '
-  'by id is due at once. p_if_exists (fail, skip, replace or rename): what the jobs do from now on if their file '
-  'exists; NULL = as before. p_since: the since of the first call, so that jobs that fail again meanwhile are not '
+  'Queues failed and cancelled jobs of a selector again and forgives their earlier attempts. Call it like pause(). '
+  'Also withdraws a cancellation that a worker has not carried out. If a job is selected by id and waits for its next '
+  'try, it becomes due at once. p_if_exists (fail, skip, replace or rename): what the jobs do from now on if their '
+  'file exists; NULL = as before. p_since: "since" of the first reply, so that jobs that fail again meanwhile are not '
   'queued twice.';

@@ -21,5 +21,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.recorded_digests() IS
-  'Number of ended jobs, of completed jobs, and of completed jobs without a known digest. Reads the million ended '
-  'jobs with the highest ids. Locks nothing.';
+  'Returns how many jobs have ended, how many have completed, and how many have completed without a known digest. '
+  'Reads the million ended jobs with the highest ids. Locks nothing.';

@@ -1,4 +1,4 @@
--- Pages of a list of jobs, which a screen reads every second. The cost does not grow with the number of jobs.
+-- Finds pages of a list of jobs, which a screen reads every second. The cost does not grow with the number of jobs.
 
 CREATE OR REPLACE FUNCTION haul.newest_jobs(
   p_state text, p_error text, p_batch integer, p_before bigint, p_limit integer) RETURNS bigint[]
@@ -14,7 +14,8 @@ BEGIN
   WHEN p_state = 'paused' THEN
     RETURN ARRAY(SELECT d.job FROM haul.held d WHERE d.job < p_before ORDER BY d.job DESC LIMIT p_limit);
   WHEN p_state = 'interrupted' THEN
-    -- Sorted by hold_until first, so that the planner uses their own index instead of searching all waiting jobs.
+    -- Sort by hold_until first, so that the planner uses the index of interrupted jobs instead of searching all waiting
+    -- jobs.
     RETURN ARRAY(
       WITH parts AS MATERIALIZED (
         SELECT r.job FROM haul.ready r WHERE r.instance <> 0 AND r.job < p_before ORDER BY r.hold_until)
@@ -36,7 +37,7 @@ BEGIN
     RETURN ARRAY(
       SELECT j.id FROM haul.job j WHERE j.batch = p_batch AND j.id < p_before ORDER BY j.id DESC LIMIT p_limit);
   WHEN p_state = 'cancelled' THEN
-    -- In the order of the index that has only jobs that did not complete.
+    -- Use the order of the index that has only jobs that did not complete.
     RETURN ARRAY(
       SELECT o.job FROM haul.outcome o WHERE o.error IS NULL AND o.state <> 'completed' AND o.job < p_before
       ORDER BY o.error DESC NULLS FIRST, o.job DESC LIMIT p_limit);
@@ -50,8 +51,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.newest_jobs(text, text, integer, bigint, integer) IS
-  'The newest p_limit jobs below p_before, found by an index on the state, the error class of failed jobs or the '
-  'batch; NULL = any. Includes all jobs of the state or batch, but may include others.';
+  'Returns the newest p_limit jobs below p_before. Uses an index on the state, the error class of failed jobs or the '
+  'batch; NULL = any. All jobs of that state or batch are included, but others may be included too.';
 
 CREATE OR REPLACE FUNCTION haul.find_jobs(
   p_selector jsonb, p_text text, p_before bigint, p_limit integer, p_look integer, OUT jobs bigint[], OUT older bigint)
@@ -90,7 +91,7 @@ BEGIN
           OR strpos(lower(coalesce((SELECT o.path FROM haul.outcome o WHERE o.job = j.id), j.path)), lower(p_text)) > 0
           OR strpos(lower(haul.redacted(haul.url_in_use(j.url, j.options, j.mirror))), lower(p_text)) > 0)
       ORDER BY j.id DESC);
-    -- NULL if there were fewer: the end of the list.
+    -- This is NULL if there were fewer jobs, that is, at the end of the list.
     older := v_near[v_limit];
     v_look := v_look - v_limit;
     EXIT WHEN older IS NULL OR cardinality(jobs) >= v_limit OR v_look <= 0;
@@ -102,6 +103,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.find_jobs(jsonb, text, bigint, integer, integer) IS
-  'Up to p_limit jobs of a selector, {} = all, with ids below p_before, newest first. p_text: only jobs whose path or '
-  'URL, as in the view jobs, contains it, ignoring case. Reads about p_look jobs at most. older: pass it as p_before '
-  'for the next page; NULL = there are no more.';
+  'Returns up to p_limit jobs of a selector ({} = all) with ids below p_before, newest first. p_text: only jobs whose '
+  'path or URL contains this text, ignoring case; NULL = any. The URL is compared as in the view jobs. Reads about '
+  'p_look jobs at most. older: pass it as p_before for the next page; NULL = there are no more jobs.';

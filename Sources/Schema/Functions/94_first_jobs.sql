@@ -1,5 +1,5 @@
--- The first jobs of all lanes. A lane's (priority, head) is a lower bound for its jobs. Lanes with the lowest bounds
--- are read until no other lane can have an earlier job, so the call does not read all waiting jobs.
+-- Finds the first jobs of all lanes. A lane's (priority, head) is a lower bound for its jobs. Reads the lanes with the
+-- lowest bounds until no other lane can have an earlier job. So the call does not read all waiting jobs.
 CREATE OR REPLACE FUNCTION haul.first_ready(
   p_interrupted boolean, p_queue integer, p_host integer, p_limit integer) RETURNS bigint[]
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -35,14 +35,15 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.first_ready(boolean, integer, integer, integer) IS
-  'Ids of the first p_limit claimable jobs, by priority, oldest first: jobs with a part file (p_interrupted) or all '
-  'others, of one queue or host; NULL = any.';
+  'Returns the ids of the first p_limit claimable jobs. Jobs come by priority; within one priority, the oldest come '
+  'first. p_interrupted: true = only jobs with a part file, false = only the others. p_queue: only jobs of this '
+  'queue; NULL = any. p_host: only jobs of this host; NULL = any.';
 
--- The jobs that a list shows first. A list reads the rows of haul.jobs by these ids, because sorting the view would
--- read all of it.
+-- Finds the jobs that a list shows first. A list reads the rows of haul.jobs by these ids, because sorting the view
+-- would read all of it.
 CREATE OR REPLACE FUNCTION haul.first_jobs(p_selector jsonb, p_limit integer) RETURNS bigint[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
--- Conditions that the selector does not have are removed at planning time.
+-- The planner removes conditions that the selector does not have.
 SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
   v_ids bigint[] := haul.ids(p_selector);
@@ -97,7 +98,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.first_jobs(jsonb, integer) IS
-  'Ids of the first p_limit jobs of a selector ({} = all), in list order: running, interrupted, queued, scheduled, '
-  'paused, failed, cancelled, completed. Waiting jobs come in the order in which they start: by priority, oldest '
-  'first; scheduled ones by their time. Ended jobs come newest first. With a batch, reads all waiting jobs; on a '
-  'large pool also all ended jobs if the selector matches few of them. Raises HA003 and HA004 as check_selector().';
+  'Returns the ids of the first p_limit jobs of a selector ({} = all), in list order: running, interrupted, queued, '
+  'scheduled, paused, failed, cancelled, completed. Waiting jobs come in the order in which they start: by priority, '
+  'oldest first. Scheduled jobs come by their time. Ended jobs come newest first. With a batch, reads all waiting '
+  'jobs. On a large pool, also reads all ended jobs if the selector matches few of them. Raises HA003 and HA004 as '
+  'check_selector().';

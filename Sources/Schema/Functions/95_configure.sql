@@ -24,16 +24,18 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.init_store(text, uuid, text, text) IS
-  'Records a directory''s marker under a store''s name. Creates the store, and a queue of the same name on it; the '
-  'first store also gets the queue default. A known marker only updates machine and root. Returns the instance''s id. '
-  'Raises HA004 for a marker of another store.';
+  'Records p_marker, the marker of a directory, as an instance of the store p_name. Creates the store if it does not '
+  'exist, and a queue of the same name. For the first store, also creates the queue default on it. If the marker is '
+  'known, only updates machine and root. Returns the id of the instance. Raises HA004 if the marker belongs to '
+  'another store.';
 
 CREATE OR REPLACE FUNCTION haul.pool_id() RETURNS uuid
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
   SELECT p.id FROM haul.pool p
 $$;
 COMMENT ON FUNCTION haul.pool_id() IS
-  'The pool''s id, which distinguishes its part files from another pool''s on the same store.';
+  'Returns the id of the pool. It distinguishes the part files of this pool from those of other pools on the same '
+  'store.';
 
 CREATE OR REPLACE FUNCTION haul.create_queue(p_name text, p_store text) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -56,7 +58,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.create_queue(text, text) IS
-  'Creates a queue on a store. Raises HA003 for a store that does not exist, HA004 for a queue that does.';
+  'Creates a queue on a store. Raises HA003 if the store does not exist, and HA004 if the queue exists.';
 
 CREATE OR REPLACE FUNCTION haul.set_queue(p_name text, p_settings jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -77,7 +79,7 @@ BEGIN
   WHERE q.id = v_queue.id RETURNING q.max_running INTO v_limit;
   IF v_limit IS NOT NULL THEN
     INSERT INTO haul.queue_gate VALUES (v_queue.id) ON CONFLICT DO NOTHING;
-    -- Jobs that started without a limit count too.
+    -- Count jobs that started without a limit too.
     UPDATE haul.lease SET limited = true WHERE job IN (
       SELECT l.job FROM haul.lease l WHERE l.queue = v_queue.id AND NOT l.limited ORDER BY l.job FOR NO KEY UPDATE);
   END IF;
@@ -93,9 +95,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.set_queue(text, jsonb) IS
-  'Changes a queue: {"paused", "max_running": null = no limit, "weight": 1 to 1000, "defaults": options for jobs '
-  'submitted from now on, null removes one}. Missing keys change nothing. A lower max_running applies to new starts. '
-  'Raises HA003 for a queue that does not exist, HA004 for a wrong option.';
+  'Changes the settings of a queue. p_settings: {"paused", "max_running": null = no limit, "weight": 1 to 1000, '
+  '"defaults": options for jobs submitted from now on}. Missing keys change nothing. null removes an option from '
+  '"defaults". A lower max_running applies to new starts. Raises HA003 if the queue does not exist, and HA004 for a '
+  'wrong option.';
 
 CREATE OR REPLACE FUNCTION haul.delete_queue(p_name text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -104,7 +107,7 @@ DECLARE
 BEGIN
   PERFORM haul.require_read_committed();
   v_queue := haul.queue_named(p_name);
-  -- An uncommitted submission holds the row; a later one finds the queue deleted.
+  -- Wait for an uncommitted submission, which holds the row. A later submission finds the queue deleted.
   PERFORM FROM haul.queue q WHERE q.id = v_queue.id FOR UPDATE;
   UPDATE haul.queue SET deleted_at = clock_timestamp(), paused = true, name = left(name, 40) || '.deleted-' || id
   WHERE id = v_queue.id;
@@ -119,7 +122,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.delete_queue(text) IS
-  'Deletes a queue and frees its name. Finished jobs stay. Raises HA003 for a queue that does not exist, HA004 while '
+  'Deletes a queue and frees its name. Finished jobs stay. Raises HA003 if the queue does not exist, and HA004 while '
   'its jobs wait or run.';
 
 CREATE OR REPLACE FUNCTION haul.set_host(p_name text, p_cap integer, p_interval double precision, p_burst integer)
@@ -141,9 +144,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.set_host(text, integer, double precision, integer) IS
-  'Sets the limits of a host, pool-wide: concurrent transfers, seconds between starts, and how many starts may follow '
-  'each other at once after a pause. NULL keeps a value. p_name may also be *.suffix, or * for all hosts. A lower cap '
-  'applies to new starts; running transfers continue. Raises HA004 for an invalid host name.';
+  'Sets the limits of a host for the whole pool. p_name: a host, *.suffix, or * for all hosts. p_cap: concurrent '
+  'transfers. p_interval: seconds between starts. p_burst: how many starts may follow each other at once after a '
+  'pause. NULL keeps a value. A lower p_cap applies to new starts; running transfers continue. Raises HA004 for an '
+  'invalid host name.';
 
 CREATE OR REPLACE FUNCTION haul.block_host(p_name text, p_for interval) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -160,8 +164,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.block_host(text, interval) IS
-  'Starts no jobs on a host for p_for; NULL = until unblock_host(). Running transfers continue. Never shortens a '
-  'block that the host requested or that failures caused; it may shorten an operator''s block. Raises HA004 for an '
+  'Stops new starts on a host for p_for; NULL = until unblock_host(). Running transfers continue. Never shortens a '
+  'block that the host requested or that failures caused, but may shorten an operator''s block. Raises HA004 for an '
   'invalid host name.';
 
 CREATE OR REPLACE FUNCTION haul.unblock_host(
@@ -188,10 +192,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.unblock_host(text) IS
-  'Unblocks a host and clears its failures. Returns how many of its jobs still wait for a start time of their own, '
-  'and in how many seconds the first and the last are due. Raises HA003 for an unknown host.';
+  'Unblocks a host and clears its failures. Returns how many of its jobs still wait for their own start time, and in '
+  'how many seconds the first and the last of them are due. Raises HA003 if the host is unknown.';
 
--- A lane only moves to a later place than claims have passed.
+-- A lane may move only to a time that claims have not passed.
 CREATE OR REPLACE FUNCTION haul.wake_lanes(p_hosts integer[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
@@ -206,8 +210,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.wake_lanes(integer[]) IS
-  'Makes the lanes of these hosts due now that wait for a time and, if the host has free places, those that are '
-  'parked. The caller has locked the hosts. Locks lanes in key order.';
+  'Makes lanes of these hosts due now: those that wait for a time and, if the host has free places, those that are '
+  'parked. The caller must have locked the hosts. Locks lanes in key order.';
 
 CREATE OR REPLACE FUNCTION haul.unset_host(p_name text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -223,8 +227,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.unset_host(text) IS
-  'Deletes the policy of this pattern. Its hosts get the next matching policy, or the default. Raises HA003 if there '
-  'is no such policy.';
+  'Deletes the policy for a pattern. Its hosts get the next matching policy, or the default. Raises HA003 if there is '
+  'no such policy.';
 
 CREATE OR REPLACE FUNCTION haul.apply_policies(p_pattern text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
