@@ -13,8 +13,8 @@ RETURN regexp_replace(regexp_replace(p_url, '^([a-zA-Z][a-zA-Z0-9+.-]*://)[^/?#]
   '%[0-9a-f]{2})[^=&;#?/]*|se|sp|sv|sr|st|si|ss|spr|sip|ske|sks|skt|skv|e|s|h|ex|is|hm|pw|p)=)[^&;#]*',
   '\1…', 'gi');
 COMMENT ON FUNCTION haul.redacted(text) IS
-  'A URL for display, without user name and password. Values of parameters that sign or authorise are replaced by '
-  '"…". A percent-encoded parameter name counts as such a parameter.';
+  'Returns the URL for display. Removes the user name and password. Replaces the values of parameters that sign or '
+  'authorise the request by "…". A parameter with a percent-encoded name counts as one of these.';
 
 CREATE OR REPLACE FUNCTION haul.shown_options(p_options jsonb) RETURNS jsonb
 LANGUAGE sql IMMUTABLE
@@ -23,8 +23,8 @@ RETURN CASE WHEN CASE WHEN jsonb_typeof(p_options) = 'object' THEN EXISTS (
       WHEN 'number' THEN e.value::text !~ '^-?[0-9]{1,18}$'
       WHEN 'array' THEN jsonb_path_exists(e.value, '$[*] ? (@.type() <> "string")')
       ELSE jsonb_typeof(e.value) NOT IN ('string', 'boolean') END) ELSE true END THEN (
-  -- Earlier versions accepted these options. A value of the wrong kind is shown as text, because no list may fail for
-  -- it.
+  -- Earlier versions accepted these options. A value of the wrong kind is shown as text, so that no list fails because
+  -- of it.
   SELECT coalesce(jsonb_object_agg(e.key, CASE WHEN jsonb_typeof(e.value) IN ('string', 'boolean') THEN e.value
     ELSE to_jsonb(haul.redacted(e.value::text)) END), '{}')
   FROM jsonb_each(CASE WHEN jsonb_typeof(p_options) = 'object' THEN p_options
@@ -33,7 +33,7 @@ RETURN CASE WHEN CASE WHEN jsonb_typeof(p_options) = 'object' THEN EXISTS (
   SELECT jsonb_agg(haul.redacted(m.url) ORDER BY m.at)
   FROM jsonb_array_elements_text(p_options -> 'mirrors') WITH ORDINALITY AS m(url, at))) ELSE p_options END;
 COMMENT ON FUNCTION haul.shown_options(jsonb) IS
-  'A job''s options for display. Mirror URLs are shown as by redacted().';
+  'Returns the options of a job for display. Shows each mirror URL as redacted() does.';
 
 CREATE OR REPLACE VIEW haul.jobs AS
 SELECT j.id AS job, q.name AS queue, b.name AS batch, h.name AS host,
@@ -61,10 +61,10 @@ JOIN haul.queue q ON q.id = j.queue
 JOIN haul.host h ON h.id = j.host
 LEFT JOIN haul.batch b ON b.id = j.batch
 LEFT JOIN haul.outcome o ON o.job = j.id
--- The same row again, for queries by error class: the index covers only these rows.
+-- Join the same row again for queries by error class, because their index covers only rows with this condition.
 LEFT JOIN haul.outcome f ON f.job = j.id AND f.state <> 'completed'
--- With the next two joins these are eight tables, which the planner may join in any order (join_collapse_limit). Few
--- jobs have a checkpoint or a lease.
+-- The planner may join the first eight tables in any order (join_collapse_limit). The next two joins are the last of
+-- these, because few jobs have a checkpoint or a lease.
 LEFT JOIN haul.checkpoint c ON c.job = j.id
 LEFT JOIN haul.lease l ON l.job = j.id
 LEFT JOIN haul.scheduled s ON s.job = j.id
@@ -72,33 +72,34 @@ LEFT JOIN haul.held d ON d.job = j.id
 LEFT JOIN haul.ready r ON r.job = j.id
 LEFT JOIN haul.progress p ON p.job = l.job AND p.token = l.token;
 COMMENT ON VIEW haul.jobs IS
-  'Every job with its state. On a large pool, filter by job, batch, queue, host, worker or error class, or use LIMIT: '
-  'a query by state alone may read millions of rows. The view running lists running jobs faster.';
+  'Every job with its state. On a large pool, filter by job, batch, queue, host, worker or error class, or use '
+  'LIMIT, because a query by state alone may read millions of rows. To list running jobs, read haul.running, which '
+  'is faster.';
 COMMENT ON COLUMN haul.jobs.job IS 'Job id. Later submissions have higher ids.';
 COMMENT ON COLUMN haul.jobs.queue IS 'Name of the job''s queue.';
-COMMENT ON COLUMN haul.jobs.batch IS 'Name of the batch it was submitted in; NULL = none.';
-COMMENT ON COLUMN haul.jobs.host IS 'Host of the URL in use, with the port if it is not the default.';
+COMMENT ON COLUMN haul.jobs.batch IS 'Name of the batch that the job was submitted in; NULL = none.';
+COMMENT ON COLUMN haul.jobs.host IS 'Host of the URL in use, with the port unless it is the default port.';
 COMMENT ON COLUMN haul.jobs.state IS 'queued, scheduled, running, interrupted, paused, completed, failed or cancelled.';
-COMMENT ON COLUMN haul.jobs.priority IS '0 (first) to 9.';
-COMMENT ON COLUMN haul.jobs.path IS 'Path of the finished file, below the root of the store.';
-COMMENT ON COLUMN haul.jobs.url IS 'The URL in use. Values of signing parameters are hidden.';
-COMMENT ON COLUMN haul.jobs.submitted_at IS 'When it was submitted.';
-COMMENT ON COLUMN haul.jobs.run_at IS 'Earliest start of a scheduled job.';
-COMMENT ON COLUMN haul.jobs.finished_at IS 'When it completed, failed or was cancelled.';
-COMMENT ON COLUMN haul.jobs.worker IS 'Id of the worker that runs it now.';
-COMMENT ON COLUMN haul.jobs.token IS 'Token of its live lease.';
-COMMENT ON COLUMN haul.jobs.bytes IS 'Bytes of the file downloaded so far; the file''s size once completed.';
-COMMENT ON COLUMN haul.jobs.total IS 'Complete size in bytes; NULL = unknown.';
-COMMENT ON COLUMN haul.jobs.durable IS 'Bytes that survive if the worker crashes now.';
-COMMENT ON COLUMN haul.jobs.digest IS 'Digest of the finished file, if one was verified or recorded.';
+COMMENT ON COLUMN haul.jobs.priority IS 'Priority from 0 (starts first) to 9.';
+COMMENT ON COLUMN haul.jobs.path IS 'Path of the finished file, relative to the root of the store.';
+COMMENT ON COLUMN haul.jobs.url IS 'URL in use. Values of parameters that sign the request are hidden.';
+COMMENT ON COLUMN haul.jobs.submitted_at IS 'When the job was submitted.';
+COMMENT ON COLUMN haul.jobs.run_at IS 'Earliest start of a scheduled or paused job; NULL = none.';
+COMMENT ON COLUMN haul.jobs.finished_at IS 'When the job completed, failed or was cancelled; NULL = it has not ended.';
+COMMENT ON COLUMN haul.jobs.worker IS 'Id of the worker that runs the job now; NULL = none.';
+COMMENT ON COLUMN haul.jobs.token IS 'Fencing token of the job''s current lease; NULL = no lease.';
+COMMENT ON COLUMN haul.jobs.bytes IS 'Number of bytes downloaded so far. For a completed job, the size of the file.';
+COMMENT ON COLUMN haul.jobs.total IS 'Size of the complete file in bytes; NULL = unknown.';
+COMMENT ON COLUMN haul.jobs.durable IS 'Number of bytes that would survive if the worker crashed now.';
+COMMENT ON COLUMN haul.jobs.digest IS 'Digest of the finished file; NULL = none was verified or recorded.';
 COMMENT ON COLUMN haul.jobs.error IS 'Error class of a failed job.';
-COMMENT ON COLUMN haul.jobs.message IS 'The error as a sentence.';
+COMMENT ON COLUMN haul.jobs.message IS 'Error message of a failed job.';
 COMMENT ON COLUMN haul.jobs.last_error IS
-  'Error class of the last attempt of an unfinished job; NULL = it did not fail.';
+  'Error class of the last attempt of an unfinished job; NULL = that attempt did not fail.';
 COMMENT ON COLUMN haul.jobs.options IS 'The job''s options, including the defaults that its queue had at submission.';
 COMMENT ON COLUMN haul.jobs.store IS 'Name of the store that holds the file, even if the queue has been deleted.';
 COMMENT ON COLUMN haul.jobs.media_type IS
-  'Content-Type of the finished file without parameters; NULL = the server sent none.';
+  'Content-Type of the finished file, without its parameters; NULL = the server sent none.';
 
 CREATE OR REPLACE VIEW haul.running AS
 SELECT l.job, l.worker, w.machine, q.name AS queue, h.name AS host, j.path, l.attempt, l.token,
@@ -115,23 +116,24 @@ JOIN haul.host h ON h.id = l.host
 JOIN haul.worker w ON w.id = l.worker
 LEFT JOIN haul.progress p ON p.job = l.job AND p.token = l.token
 LEFT JOIN haul.checkpoint c ON c.job = l.job;
-COMMENT ON VIEW haul.running IS 'Jobs under lease now, with progress as of the last heartbeat.';
+COMMENT ON VIEW haul.running IS 'Jobs under lease now, with their progress at the last heartbeat.';
 COMMENT ON COLUMN haul.running.job IS 'Id of the job.';
-COMMENT ON COLUMN haul.running.worker IS 'Id of the worker that holds it.';
+COMMENT ON COLUMN haul.running.worker IS 'Id of the worker that holds the lease.';
 COMMENT ON COLUMN haul.running.machine IS 'Host name of that worker''s machine.';
 COMMENT ON COLUMN haul.running.queue IS 'Name of the job''s queue.';
-COMMENT ON COLUMN haul.running.host IS 'Host whose limit it counts against.';
-COMMENT ON COLUMN haul.running.path IS 'Path of the file once finished.';
+COMMENT ON COLUMN haul.running.host IS 'Host whose limit the job counts against.';
+COMMENT ON COLUMN haul.running.path IS 'Path of the file when it is finished.';
 COMMENT ON COLUMN haul.running.attempt IS '1 for the first lease of the job, 2 for the second, and so on.';
 COMMENT ON COLUMN haul.running.token IS 'Fencing token of the lease.';
-COMMENT ON COLUMN haul.running.bytes IS 'Bytes of the file downloaded so far.';
-COMMENT ON COLUMN haul.running.total IS 'Complete size in bytes; NULL = unknown.';
-COMMENT ON COLUMN haul.running.durable IS 'Bytes that survive if the worker crashes now.';
+COMMENT ON COLUMN haul.running.bytes IS 'Number of bytes downloaded so far.';
+COMMENT ON COLUMN haul.running.total IS 'Size of the complete file in bytes; NULL = unknown.';
+COMMENT ON COLUMN haul.running.durable IS 'Number of bytes that would survive if the worker crashed now.';
 COMMENT ON COLUMN haul.running.rate IS 'Current download rate in bytes per second.';
-COMMENT ON COLUMN haul.running.time_left IS 'Estimated time left at the current rate.';
+COMMENT ON COLUMN haul.running.time_left IS
+  'Estimated time until the download ends, at the current rate; NULL = unknown.';
 COMMENT ON COLUMN haul.running.started_at IS 'When the lease began.';
 COMMENT ON COLUMN haul.running.updated_at IS 'When the worker last reported progress.';
 COMMENT ON COLUMN haul.running.command IS
-  'cancel or pause if an operator has requested it and the worker has not done it yet.';
-COMMENT ON COLUMN haul.running.batch IS 'Name of the batch it was submitted in; NULL = none.';
-COMMENT ON COLUMN haul.running.resumed_at IS 'Durable bytes of an earlier attempt that this lease started with.';
+  '''cancel'' or ''pause'' if an operator requested it and the worker has not carried it out yet; NULL = none.';
+COMMENT ON COLUMN haul.running.batch IS 'Name of the batch that the job was submitted in; NULL = none.';
+COMMENT ON COLUMN haul.running.resumed_at IS 'Number of bytes that earlier attempts had saved when this lease began.';

@@ -5,11 +5,11 @@ SELECT w.id AS worker, r.queue, r.batch, r.rate
 FROM haul.worker w CROSS JOIN LATERAL jsonb_to_recordset(w.received) AS r(queue text, batch text, rate bigint)
 WHERE w.stopped_at IS NULL AND w.expires_at > clock_timestamp()
   AND w.heartbeat_at >= clock_timestamp() - haul.session_grace();
-COMMENT ON VIEW haul.received IS 'Download rate of each live worker by queue and batch, as of its last heartbeat.';
+COMMENT ON VIEW haul.received IS 'Download rate of each live worker by queue and batch, at its last heartbeat.';
 COMMENT ON COLUMN haul.received.worker IS 'Id of the worker.';
 COMMENT ON COLUMN haul.received.queue IS 'Name of the queue.';
-COMMENT ON COLUMN haul.received.batch IS 'Name of the batch; NULL = jobs without one.';
-COMMENT ON COLUMN haul.received.rate IS 'Current rate in bytes per second. Includes files that have just ended.';
+COMMENT ON COLUMN haul.received.batch IS 'Name of the batch; NULL = jobs without a batch.';
+COMMENT ON COLUMN haul.received.rate IS 'Current rate in bytes per second, including transfers that have just ended.';
 
 CREATE OR REPLACE VIEW haul.workers AS
 SELECT w.id AS worker, w.machine, w.pid, w.version,
@@ -29,35 +29,38 @@ SELECT w.id AS worker, w.machine, w.pid, w.version,
    WHERE i.id = ANY (w.instances) AND w.closed_stores ? i.id::text AND w.stopped_at IS NULL) AS trouble,
   w.queues, w.schemes, w.networks
 FROM haul.worker w;
-COMMENT ON VIEW haul.workers IS 'Every worker process that has ever registered.';
+COMMENT ON VIEW haul.workers IS 'Every worker process that has ever registered, one row each.';
 COMMENT ON COLUMN haul.workers.worker IS 'Worker id. Ids are never reused.';
 COMMENT ON COLUMN haul.workers.machine IS 'Host name of the worker''s machine.';
 COMMENT ON COLUMN haul.workers.pid IS 'Process id on that machine.';
-COMMENT ON COLUMN haul.workers.version IS 'Version of the worker''s program.';
+COMMENT ON COLUMN haul.workers.version IS 'Haul version of the worker.';
 COMMENT ON COLUMN haul.workers.state IS
-  'alive; silent (no heartbeat for 3 s); dead (its leases have expired or were rescued); draining; stopped '
-  '(gracefully).';
+  'alive; silent (no heartbeat for 3 s); dead (its leases expired or were rescued); draining; or stopped (it stopped '
+  'gracefully).';
 COMMENT ON COLUMN haul.workers.running IS
-  'Jobs it holds. This may exceed concurrency: jobs that publish files or wait for silent hosts take no place.';
-COMMENT ON COLUMN haul.workers.concurrency IS 'Transfers it may run at once. Each takes one place.';
+  'Number of jobs that the worker holds. It may exceed concurrency, because jobs that publish files or wait for '
+  'silent hosts do not count toward that limit.';
+COMMENT ON COLUMN haul.workers.concurrency IS 'Maximum number of transfers that the worker runs at once.';
 COMMENT ON COLUMN haul.workers.rate IS
-  'Current rate of all its transfers in bytes per second. Includes files that have just ended.';
-COMMENT ON COLUMN haul.workers.stores IS 'Names of the stores it mounts.';
-COMMENT ON COLUMN haul.workers.registered_at IS 'When it registered.';
-COMMENT ON COLUMN haul.workers.heartbeat_at IS 'Time of its last heartbeat.';
-COMMENT ON COLUMN haul.workers.expires_at IS 'When its leases expire without another heartbeat.';
+  'Current rate of all the worker''s transfers in bytes per second, including transfers that have just ended.';
+COMMENT ON COLUMN haul.workers.stores IS 'Names of the stores that the worker mounts.';
+COMMENT ON COLUMN haul.workers.registered_at IS 'When the worker registered.';
+COMMENT ON COLUMN haul.workers.heartbeat_at IS 'Time of the worker''s last heartbeat.';
+COMMENT ON COLUMN haul.workers.expires_at IS 'When the worker''s leases expire if it sends no more heartbeats.';
 COMMENT ON COLUMN haul.workers.trouble IS
-  'Stores that it cannot write to now, with the reasons. It claims no jobs for them.';
-COMMENT ON COLUMN haul.workers.queues IS 'Queues it claims from; NULL = all queues of its stores.';
-COMMENT ON COLUMN haul.workers.schemes IS 'URL schemes it downloads; NULL = unknown.';
-COMMENT ON COLUMN haul.workers.networks IS 'Networks it may connect to besides public addresses; NULL = unknown.';
+  'Stores that the worker cannot write to now, with the reasons. It claims no jobs for these stores. NULL = none.';
+COMMENT ON COLUMN haul.workers.queues IS 'Queues that the worker claims jobs from; NULL = all queues of its stores.';
+COMMENT ON COLUMN haul.workers.schemes IS 'URL schemes that the worker downloads; NULL = unknown.';
+COMMENT ON COLUMN haul.workers.networks IS
+  'Networks that the worker may connect to in addition to public addresses; NULL = unknown.';
 
 CREATE OR REPLACE FUNCTION haul.live_workers(p_instances integer[]) RETURNS bigint
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
   SELECT count(*) FROM haul.worker w
   WHERE w.stopped_at IS NULL AND w.expires_at > clock_timestamp() AND w.instances && p_instances
 $$;
-COMMENT ON FUNCTION haul.live_workers(integer[]) IS 'Number of live workers that mount one of these store instances.';
+COMMENT ON FUNCTION haul.live_workers(integer[]) IS
+  'Returns the number of live workers that mount one of these store instances.';
 
 CREATE OR REPLACE FUNCTION haul.serving_workers(p_queue integer) RETURNS bigint
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -67,7 +70,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp
   WHERE q.id = p_queue AND w.stopped_at IS NULL AND w.expires_at > clock_timestamp() AND NOT w.draining
 $$;
 COMMENT ON FUNCTION haul.serving_workers(integer) IS
-  'Number of live workers that mount this queue''s store, claim from the queue and do not drain.';
+  'Returns the number of live workers that mount the store of this queue and claim from the queue. Draining workers '
+  'do not count.';
 
 CREATE OR REPLACE FUNCTION haul.is_queue_served(p_queue integer, p_instance integer) RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -78,23 +82,25 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp
       AND NOT w.draining AND NOT coalesce(w.closed_stores ? i.id::text, false))
 $$;
 COMMENT ON FUNCTION haul.is_queue_served(integer, integer) IS
-  'Whether a live worker takes jobs of a queue. Workers that drain or cannot write to the store do not count. '
-  'p_instance restricts this to jobs with a part file in that store instance; 0 = any.';
+  'Returns whether a live worker takes jobs of a queue. Workers that drain or cannot write to the store do not '
+  'count. If p_instance is not 0, only workers that mount this store instance count: they can take the jobs whose '
+  'part file is there.';
 
 CREATE OR REPLACE FUNCTION haul.unserved_queues() RETURNS integer[]
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
   SELECT array(SELECT q.id FROM haul.queue q WHERE NOT haul.is_queue_served(q.id, 0))
 $$;
-COMMENT ON FUNCTION haul.unserved_queues() IS 'Queues whose jobs no live worker takes.';
+COMMENT ON FUNCTION haul.unserved_queues() IS 'Returns the ids of queues whose jobs no live worker takes.';
 
--- This is a function because of the planner. Written into haul.hosts, it would be planned once for each host and
--- compiled.
+-- This is a function because of the planner. As a part of the view haul.hosts, the query would be planned and compiled
+-- once for each host.
 CREATE OR REPLACE FUNCTION haul.stalled_queues() RETURNS integer[]
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
   SELECT array(SELECT q.id FROM haul.queue q WHERE q.paused OR q.max_running IS NOT NULL) || haul.unserved_queues()
 $$;
 COMMENT ON FUNCTION haul.stalled_queues() IS
-  'Queues that may not be claimed from for long: paused, limited or served by no worker.';
+  'Returns the ids of queues whose jobs may wait for a long time, because the queue is paused, has a limit on '
+  'running jobs, or no live worker serves it.';
 
 CREATE OR REPLACE VIEW haul.queues AS
 SELECT q.name AS queue, s.name AS store, q.paused,
@@ -114,23 +120,26 @@ LEFT JOIN (
   SELECT n.queue, count(*) AS running FROM haul.lease n GROUP BY n.queue) l ON l.queue = q.id
 WHERE q.deleted_at IS NULL;
 COMMENT ON VIEW haul.queues IS
-  'Queues with exact counts of their waiting and running jobs. Counting queued jobs takes some tenths of a second per '
-  'million. A column that you do not select is not counted.';
+  'Queues with exact counts of their waiting and running jobs. Counting a million queued jobs takes some tenths of a '
+  'second. Columns that you do not select are not counted.';
 COMMENT ON COLUMN haul.queues.queue IS 'Queue name.';
-COMMENT ON COLUMN haul.queues.store IS 'Name of the store that gets its files.';
-COMMENT ON COLUMN haul.queues.paused IS 'true = none of its jobs start.';
-COMMENT ON COLUMN haul.queues.queued IS 'Waiting jobs that any worker of the queue may claim.';
-COMMENT ON COLUMN haul.queues.interrupted IS 'Jobs with a part file that wait for a worker with that store instance.';
-COMMENT ON COLUMN haul.queues.scheduled IS 'Jobs that start at a later time.';
-COMMENT ON COLUMN haul.queues.held IS 'Paused jobs.';
-COMMENT ON COLUMN haul.queues.running IS 'Jobs under lease.';
+COMMENT ON COLUMN haul.queues.store IS 'Name of the store that the queue''s files are saved in.';
+COMMENT ON COLUMN haul.queues.paused IS 'Whether the queue is paused. None of its jobs start while it is.';
+COMMENT ON COLUMN haul.queues.queued IS 'Number of waiting jobs that any worker of the queue may claim.';
+COMMENT ON COLUMN haul.queues.interrupted IS
+  'Number of jobs that have a part file and wait for a worker that mounts its store instance.';
+COMMENT ON COLUMN haul.queues.scheduled IS 'Number of jobs that start at a later time.';
+COMMENT ON COLUMN haul.queues.held IS 'Number of paused jobs.';
+COMMENT ON COLUMN haul.queues.running IS 'Number of jobs under lease.';
 COMMENT ON COLUMN haul.queues.rate IS
-  'Current rate of all its transfers in bytes per second. Includes files that have just ended.';
-COMMENT ON COLUMN haul.queues.max_running IS 'Maximum number of its jobs that run at once, pool-wide; NULL = no limit.';
-COMMENT ON COLUMN haul.queues.weight IS 'How often a worker looks here first, relative to its other queues.';
-COMMENT ON COLUMN haul.queues.defaults IS 'Options for submitted jobs that do not set their own.';
+  'Current rate of all the queue''s transfers in bytes per second, including transfers that have just ended.';
+COMMENT ON COLUMN haul.queues.max_running IS
+  'Maximum number of the queue''s jobs that run at once, pool-wide; NULL = no limit.';
+COMMENT ON COLUMN haul.queues.weight IS 'How often a worker looks in this queue first, relative to its other queues.';
+COMMENT ON COLUMN haul.queues.defaults IS 'Options for jobs that do not set these options when they are submitted.';
 COMMENT ON COLUMN haul.queues.workers IS
-  'Live workers that mount its store and claim from it. With 0, none of its jobs start.';
+  'Number of live workers that mount the queue''s store and claim from the queue. If it is 0, no jobs of the queue '
+  'start.';
 
 CREATE OR REPLACE VIEW haul.stores AS
 SELECT s.name AS store, i.id AS instance, i.machine, i.root, haul.live_workers(ARRAY[i.id]) AS workers, i.marker,
@@ -139,12 +148,13 @@ FROM haul.store s JOIN haul.store_instance i ON i.store = s.id;
 COMMENT ON VIEW haul.stores IS 'Directories that were initialised as instances of stores.';
 COMMENT ON COLUMN haul.stores.store IS 'Store name. Instances with the same name are separate disks.';
 COMMENT ON COLUMN haul.stores.instance IS 'Id of the store instance.';
-COMMENT ON COLUMN haul.stores.machine IS 'Host name of the machine where it was last initialised.';
+COMMENT ON COLUMN haul.stores.machine IS 'Host name of the machine where the directory was last initialised.';
 COMMENT ON COLUMN haul.stores.root IS 'Directory on that machine.';
-COMMENT ON COLUMN haul.stores.workers IS 'Number of live workers that mount it.';
+COMMENT ON COLUMN haul.stores.workers IS 'Number of live workers that mount the directory.';
 COMMENT ON COLUMN haul.stores.marker IS 'Id in the directory''s marker file.';
-COMMENT ON COLUMN haul.stores.created_at IS 'When it was first initialised.';
-COMMENT ON COLUMN haul.stores.verified_at IS 'When ''haul verify'' last compared its files; NULL = never.';
+COMMENT ON COLUMN haul.stores.created_at IS 'When the directory was first initialised.';
+COMMENT ON COLUMN haul.stores.verified_at IS
+  'When ''haul verify'' last compared the files of the directory; NULL = never.';
 
 CREATE OR REPLACE VIEW haul.policies AS
 SELECT p.pattern, p.cap, (SELECT count(*) FROM haul.host_name h WHERE h.used AND (h.name = p.pattern
@@ -152,13 +162,14 @@ SELECT p.pattern, p.cap, (SELECT count(*) FROM haul.host_name h WHERE h.used AND
   p.min_interval, p.burst
 FROM haul.host_policy p;
 COMMENT ON VIEW haul.policies IS
-  'Limits set for hosts. An exact name takes precedence over the longest matching suffix. The default is 4 '
-  'connections per host.';
-COMMENT ON COLUMN haul.policies.pattern IS 'A host name, *.suffix, or * for all hosts.';
+  'Limits that operators set for hosts. An exact host name takes precedence over a *.suffix. Among suffixes, the '
+  'longest that matches applies. Without a policy, the limit is 4 connections per host.';
+COMMENT ON COLUMN haul.policies.pattern IS 'Host name, *.suffix, or * for all hosts.';
 COMMENT ON COLUMN haul.policies.cap IS 'Maximum number of concurrent transfers per host, pool-wide.';
-COMMENT ON COLUMN haul.policies.hosts IS 'Number of hosts with jobs that match the pattern.';
-COMMENT ON COLUMN haul.policies.min_interval IS 'Minimum time between starts, pool-wide.';
-COMMENT ON COLUMN haul.policies.burst IS 'Number of starts that may follow each other at once after a pause.';
+COMMENT ON COLUMN haul.policies.hosts IS 'Number of hosts that match the pattern and have jobs.';
+COMMENT ON COLUMN haul.policies.min_interval IS 'Minimum time between two starts on a host, pool-wide.';
+COMMENT ON COLUMN haul.policies.burst IS
+  'Number of jobs that may start at once after a pause, without waiting for min_interval.';
 
 -- Uses only the index. For a host without paused jobs, the planner may otherwise read the paused jobs of all others.
 CREATE OR REPLACE FUNCTION haul.held_of(p_host integer, p_limit integer) RETURNS bigint
@@ -169,7 +180,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.held_of(integer, integer) IS
-  'Number of paused jobs of a host. Counts at most p_limit and at most 1,000.';
+  'Returns the number of paused jobs of a host. Stops counting at p_limit or at 1,000 jobs.';
 
 CREATE OR REPLACE VIEW haul.hosts AS
 SELECT h.name AS host, h.in_flight AS running, h.cap,
@@ -200,8 +211,8 @@ CROSS JOIN LATERAL (
     coalesce(bool_and(n.queue = ANY (ARRAY(SELECT q.id FROM haul.queue q WHERE q.paused))
       OR n.queue = ANY ((SELECT haul.unserved_queues())::integer[])) FILTER (WHERE n.is_there), false) AS all_stand
   FROM (
-    -- The head of a lane may be gone, and a claim finds that out. The head is checked only where the next claim may
-    -- take long. Queues are looked up once, not for each lane.
+    -- The job at the head of a lane may be gone, which the next claim notices. Check the head only where the next
+    -- claim may come late. Queues are looked up once, not for each lane.
     SELECT l.queue, CASE
       WHEN l.instance = 0 AND NOT coalesce(h.blocked_until > clock_timestamp(), false)
         AND l.queue <> ALL ((SELECT haul.stalled_queues())::integer[])
@@ -215,31 +226,34 @@ CROSS JOIN LATERAL (
     -- OFFSET 0 keeps this subquery apart, so each lane is checked once and not once for each aggregate.
     OFFSET 0) n) w
 WHERE h.blocked_until > clock_timestamp() OR NOT EXISTS (SELECT FROM haul.host_name n WHERE n.id = h.id AND NOT n.used);
-COMMENT ON VIEW haul.hosts IS 'Hosts, and why each one is idle.';
-COMMENT ON COLUMN haul.hosts.host IS 'Host name, with the port if it is not the default.';
-COMMENT ON COLUMN haul.hosts.running IS 'Jobs under lease that count against its limit.';
+COMMENT ON VIEW haul.hosts IS 'Hosts with their limits, and the reason why no more of their jobs start.';
+COMMENT ON COLUMN haul.hosts.host IS 'Host name, with the port unless it is the default port.';
+COMMENT ON COLUMN haul.hosts.running IS 'Number of jobs under lease that count against the host''s limit.';
 COMMENT ON COLUMN haul.hosts.cap IS
-  'Maximum number of concurrent transfers now, pool-wide. Lower than policy_cap after the host refused requests.';
+  'Maximum number of concurrent transfers now, pool-wide. Lower than policy_cap after the host has refused requests.';
 COMMENT ON COLUMN haul.hosts.waiting IS
-  'Whether jobs for it are ready to start. Paused and scheduled jobs do not count.';
+  'Whether jobs for the host are ready to start. Paused and scheduled jobs do not count.';
 COMMENT ON COLUMN haul.hosts.why_idle IS
-  'Why no more jobs start: blocked, full, adaptive (at the limit that its refusals lowered), unanswered (one transfer '
-  'runs, and the host has not sent a byte yet), held (its jobs are paused and none is ready), empty, paused (its '
-  'queues are), unserved (its queues are paused or no live worker takes their jobs) or interval. NULL = jobs may '
-  'start.';
+  'Why no more jobs start: blocked; full; adaptive (the host is at its limit, which refused requests have lowered); '
+  'unanswered (one transfer runs, and the host has not sent a byte yet); held (its jobs are paused and none is '
+  'ready); empty; paused (all its queues are paused); unserved (its queues are paused or no live worker takes their '
+  'jobs); or interval. NULL = jobs may start.';
 COMMENT ON COLUMN haul.hosts.blocked_until IS
-  'No job starts before this time, because the host asked for it, after failures, or because an operator blocked the '
-  'host.';
-COMMENT ON COLUMN haul.hosts.failures IS 'Consecutive failures to reach it. Until it answers, one job at a time tries.';
-COMMENT ON COLUMN haul.hosts.last_start IS 'When a job for it was last claimed.';
+  'When jobs may start again. The host is blocked because it asked for a wait, because requests failed, or because '
+  'an operator blocked it. NULL = not blocked.';
+COMMENT ON COLUMN haul.hosts.failures IS
+  'Number of consecutive failures to reach the host. After a failure, one job at a time tries until the host '
+  'answers.';
+COMMENT ON COLUMN haul.hosts.last_start IS 'When a job for the host was last claimed.';
 COMMENT ON COLUMN haul.hosts.range_unsafe IS
-  'Whether it answered a range request wrongly within the last hour. Haul requests no ranges from that directory.';
-COMMENT ON COLUMN haul.hosts.block_reason IS 'Why it is blocked: the error class of the failure, or operator.';
-COMMENT ON COLUMN haul.hosts.policy_cap IS 'Maximum number of concurrent transfers by its policy.';
-COMMENT ON COLUMN haul.hosts.min_interval IS 'Minimum time between starts by its policy.';
-COMMENT ON COLUMN haul.hosts.burst IS
-  'Number of starts that may follow each other at once after a pause, by its policy.';
-COMMENT ON COLUMN haul.hosts.held IS 'Number of its paused jobs, counted up to 1,000.';
+  'Whether the host answered a range request wrongly within the last hour. Haul requests no ranges from that '
+  'directory.';
+COMMENT ON COLUMN haul.hosts.block_reason IS
+  'Why the host is blocked: the error class of the failure, or ''operator''; NULL = not blocked.';
+COMMENT ON COLUMN haul.hosts.policy_cap IS 'Maximum number of concurrent transfers by the host''s policy.';
+COMMENT ON COLUMN haul.hosts.min_interval IS 'Minimum time between two starts by the host''s policy.';
+COMMENT ON COLUMN haul.hosts.burst IS 'Number of jobs that may start at once after a pause, by the host''s policy.';
+COMMENT ON COLUMN haul.hosts.held IS 'Number of the host''s paused jobs, counted up to 1,000.';
 
 CREATE OR REPLACE VIEW haul.batches AS
 SELECT b.name AS batch, t.jobs, t.completed, t.failed, t.cancelled,
@@ -299,7 +313,9 @@ LEFT JOIN (
   WHERE NOT EXISTS (SELECT FROM haul.lease l WHERE l.job = c.job)
     AND NOT EXISTS (SELECT FROM haul.outcome o WHERE o.job = c.job)
   GROUP BY 1) w ON w.batch = b.id;
-COMMENT ON VIEW haul.batches IS 'Jobs submitted together. The numbers are maintained, not counted.';
+COMMENT ON VIEW haul.batches IS
+  'Batches: groups of jobs submitted together. The job counts are stored and updated with each change, so reading '
+  'them does not count rows.';
 COMMENT ON COLUMN haul.batches.batch IS 'Batch name.';
 COMMENT ON COLUMN haul.batches.jobs IS 'Number of jobs.';
 COMMENT ON COLUMN haul.batches.completed IS 'Number of completed jobs.';
@@ -308,22 +324,27 @@ COMMENT ON COLUMN haul.batches.cancelled IS 'Number of cancelled jobs.';
 COMMENT ON COLUMN haul.batches.unfinished IS 'Number of jobs that have not ended.';
 COMMENT ON COLUMN haul.batches.running IS 'Number of jobs under lease now.';
 COMMENT ON COLUMN haul.batches.bytes IS
-  'Size of the completed files plus the bytes that running jobs have downloaded. Add waiting_bytes for all downloaded '
-  'bytes.';
+  'Total size of the completed files, plus the bytes that running jobs have downloaded. To get all downloaded bytes, '
+  'add waiting_bytes.';
 COMMENT ON COLUMN haul.batches.rate IS
-  'Current rate of all its transfers in bytes per second. Includes files that have just ended.';
+  'Current rate of all the batch''s transfers in bytes per second, including transfers that have just ended.';
 COMMENT ON COLUMN haul.batches.time_left IS
-  'Estimated time left at the current rate, at least that of the slowest running job. Assumes that waiting files are '
-  'as large as completed ones on average. NULL until 20 jobs or a quarter of them have completed, unless all sizes '
-  'are known.';
-COMMENT ON COLUMN haul.batches.submitted_at IS 'When its first jobs were submitted.';
+  'Estimated time until the batch ends, at the current rate. It is at least the time that the slowest running job '
+  'needs. It assumes that a waiting file has the mean size of the completed files. NULL until 20 jobs or a quarter '
+  'of the jobs have completed, unless all sizes are known.';
+COMMENT ON COLUMN haul.batches.submitted_at IS 'When the first jobs of the batch were submitted.';
 COMMENT ON COLUMN haul.batches.steering IS
-  'cancel or pause while an operator''s command on the whole batch is carried out. None of its jobs start meanwhile.';
+  '''cancel'' or ''pause'' while Haul carries out an operator''s command on the whole batch. Meanwhile, no job of '
+  'the batch starts. NULL = no command.';
 COMMENT ON COLUMN haul.batches.completed_bytes IS 'Total size of the files of completed jobs.';
-COMMENT ON COLUMN haul.batches.waiting_bytes IS 'Downloaded bytes of interrupted jobs that are waiting or paused.';
-COMMENT ON COLUMN haul.batches.waiting_parts IS 'The same, as a sum of file fractions.';
-COMMENT ON COLUMN haul.batches.held IS 'Number of its paused jobs, counted up to 1,000.';
+COMMENT ON COLUMN haul.batches.waiting_bytes IS
+  'Number of downloaded bytes of interrupted jobs that are waiting or paused.';
+COMMENT ON COLUMN haul.batches.waiting_parts IS
+  'Sum of the downloaded fractions of these files. Two half-finished files add up to 1. Files of unknown size count '
+  'as 0.';
+COMMENT ON COLUMN haul.batches.held IS 'Number of paused jobs of the batch, counted up to 1,000.';
 COMMENT ON COLUMN haul.batches.paused_queue IS
-  'Queue of its newest job if that queue is paused and the batch has not ended.';
+  'Name of the queue of the batch''s newest job if that queue is paused; NULL = it is not paused or the batch has '
+  'ended.';
 COMMENT ON COLUMN haul.batches.running_parts IS
-  'Downloaded fractions of its running files, added up. Files of unknown size count as 0.';
+  'Sum of the downloaded fractions of its running files. Files of unknown size count as 0.';

@@ -10,11 +10,11 @@ FROM (
   GROUP BY 1, 2, 3) g;
 COMMENT ON VIEW haul.failures IS 'Failed jobs by error class, host and hour.';
 COMMENT ON COLUMN haul.failures.error IS 'Error class.';
-COMMENT ON COLUMN haul.failures.host IS 'Host of their URLs.';
-COMMENT ON COLUMN haul.failures.hour IS 'The hour in which they failed.';
+COMMENT ON COLUMN haul.failures.host IS 'Host of the jobs'' URLs.';
+COMMENT ON COLUMN haul.failures.hour IS 'Start of the hour in which the jobs failed.';
 COMMENT ON COLUMN haul.failures.jobs IS 'Number of failed jobs.';
-COMMENT ON COLUMN haul.failures.message IS 'Error of the first of these jobs, as a sentence.';
-COMMENT ON COLUMN haul.failures.first_job IS 'Id of the first of these jobs.';
+COMMENT ON COLUMN haul.failures.message IS 'Error message of the first of these jobs.';
+COMMENT ON COLUMN haul.failures.first_job IS 'Lowest id of these jobs.';
 
 CREATE OR REPLACE VIEW haul.throughput AS
 SELECT m.at AS minute, haul.whole(sum(m.completed)) AS completed, haul.whole(sum(m.failed)) AS failed,
@@ -26,12 +26,12 @@ FROM (
     greatest(c.bytes, 0)
   FROM haul.batch_change c) m
 GROUP BY 1 HAVING sum(m.completed + m.failed + m.cancelled) > 0;
-COMMENT ON VIEW haul.throughput IS 'Jobs that ended, by minute, for the last week.';
+COMMENT ON VIEW haul.throughput IS 'Number of jobs that ended, by minute, for the last week.';
 COMMENT ON COLUMN haul.throughput.minute IS 'Start of the minute.';
-COMMENT ON COLUMN haul.throughput.completed IS 'Jobs that completed in this minute.';
-COMMENT ON COLUMN haul.throughput.failed IS 'Jobs that failed in this minute.';
-COMMENT ON COLUMN haul.throughput.cancelled IS 'Jobs that were cancelled in this minute.';
-COMMENT ON COLUMN haul.throughput.bytes IS 'Total size of the files completed in this minute.';
+COMMENT ON COLUMN haul.throughput.completed IS 'Number of jobs that completed in this minute.';
+COMMENT ON COLUMN haul.throughput.failed IS 'Number of jobs that failed in this minute.';
+COMMENT ON COLUMN haul.throughput.cancelled IS 'Number of jobs that were cancelled in this minute.';
+COMMENT ON COLUMN haul.throughput.bytes IS 'Total size in bytes of the files that were completed in this minute.';
 
 CREATE OR REPLACE VIEW haul.attempts AS
 SELECT a.job,
@@ -44,33 +44,35 @@ SELECT a.job,
 FROM haul.attempt a LEFT JOIN haul.worker w ON w.id = a.worker
 LEFT JOIN haul.job j ON j.id = a.job LEFT JOIN haul.host h ON h.id = coalesce(a.host, j.host);
 COMMENT ON VIEW haul.attempts IS
-  'One row for every lease that has ended. Queries by job use an index; queries by worker, time or error read all '
+  'One row for each lease that has ended. Queries by job use an index. Queries by worker, time or error read all '
   'rows.';
 COMMENT ON COLUMN haul.attempts.job IS 'Id of the job.';
 COMMENT ON COLUMN haul.attempts.attempt IS '1 for the first lease of the job, 2 for the second, and so on.';
 COMMENT ON COLUMN haul.attempts.token IS 'Fencing token of the lease.';
-COMMENT ON COLUMN haul.attempts.worker IS 'Id of the worker that held it.';
+COMMENT ON COLUMN haul.attempts.worker IS 'Id of the worker that held the lease.';
 COMMENT ON COLUMN haul.attempts.machine IS 'Host name of that worker''s machine.';
 COMMENT ON COLUMN haul.attempts.result IS
-  'completed, failed, released (by the worker), rescued (from it), cancelled or paused.';
-COMMENT ON COLUMN haul.attempts.charged IS 'Whether it counts against the job''s limits on attempts.';
+  'completed, failed, released (the worker returned the job), rescued (the pool took the job from a dead worker), '
+  'cancelled or paused.';
+COMMENT ON COLUMN haul.attempts.charged IS 'Whether the attempt counts toward the job''s limits on attempts.';
 COMMENT ON COLUMN haul.attempts.started_at IS 'When the lease began.';
-COMMENT ON COLUMN haul.attempts.ended_at IS 'When it ended.';
-COMMENT ON COLUMN haul.attempts.resumed_at IS 'Offset at which it continued earlier work; 0 = from the start.';
+COMMENT ON COLUMN haul.attempts.ended_at IS 'When the lease ended.';
+COMMENT ON COLUMN haul.attempts.resumed_at IS
+  'Number of bytes that earlier attempts had saved when this one began; 0 = it started from the beginning.';
 COMMENT ON COLUMN haul.attempts.fetched IS
-  'Bytes received over the network. For a rescued attempt: as last reported by its worker.';
-COMMENT ON COLUMN haul.attempts.durable IS 'Durable bytes of the job when it ended.';
-COMMENT ON COLUMN haul.attempts.changes IS 'Number of times the source had changed.';
-COMMENT ON COLUMN haul.attempts.status IS 'Last HTTP status; NULL = no answer.';
-COMMENT ON COLUMN haul.attempts.error IS 'Error class.';
-COMMENT ON COLUMN haul.attempts.message IS 'The error as a sentence.';
+  'Number of bytes received over the network. For a rescued attempt, the number that its worker last reported.';
+COMMENT ON COLUMN haul.attempts.durable IS 'Number of durable bytes of the job when the lease ended.';
+COMMENT ON COLUMN haul.attempts.changes IS 'How many times the file on the server had changed.';
+COMMENT ON COLUMN haul.attempts.status IS 'Last HTTP status; NULL = the server did not answer.';
+COMMENT ON COLUMN haul.attempts.error IS 'Error class; NULL = the attempt did not fail.';
+COMMENT ON COLUMN haul.attempts.message IS 'Error message; NULL = the attempt did not fail.';
 COMMENT ON COLUMN haul.attempts.host IS 'Host whose limit the attempt counted against.';
 
 CREATE OR REPLACE VIEW haul.handoffs AS
 SELECT p.job, p.worker AS from_worker, n.worker AS to_worker, p.result AS how, p.ended_at AS released_at,
   n.started_at AS taken_at, n.started_at - p.ended_at AS waited, n.resumed_at AS bytes_resumed,
   greatest(p.resumed_at + p.fetched - n.resumed_at, 0) AS bytes_refetched
--- Start from the earlier lease: few leases end this way, and nearly every attempt is the first of its job.
+-- Start from the earlier lease, because few leases end this way and nearly every attempt is the first of its job.
 FROM haul.attempt p
 CROSS JOIN LATERAL (
   SELECT s.worker, s.started_at, s.resumed_at FROM (
@@ -79,30 +81,36 @@ CROSS JOIN LATERAL (
     SELECT l.token, l.worker, l.started_at, l.resumed_at FROM haul.lease l WHERE l.job = p.job AND l.token > p.token) s
   ORDER BY s.token LIMIT 1) n
 WHERE p.result IN ('released', 'rescued');
-COMMENT ON VIEW haul.handoffs IS 'Jobs that one worker released or lost and another one continued.';
+COMMENT ON VIEW haul.handoffs IS
+  'Jobs that one worker released or lost and that were then continued under a new lease.';
 COMMENT ON COLUMN haul.handoffs.job IS 'Id of the job.';
-COMMENT ON COLUMN haul.handoffs.from_worker IS 'Worker that had the job.';
-COMMENT ON COLUMN haul.handoffs.to_worker IS 'Worker that took the job over.';
-COMMENT ON COLUMN haul.handoffs.how IS 'released: given up gracefully; rescued: taken from a dead worker.';
+COMMENT ON COLUMN haul.handoffs.from_worker IS 'Id of the worker that had the job.';
+COMMENT ON COLUMN haul.handoffs.to_worker IS 'Id of the worker that took the job over.';
+COMMENT ON COLUMN haul.handoffs.how IS
+  '''released'' (the earlier worker returned the job gracefully) or ''rescued'' (the job was taken from a dead '
+  'worker).';
 COMMENT ON COLUMN haul.handoffs.released_at IS 'When the earlier lease ended.';
 COMMENT ON COLUMN haul.handoffs.taken_at IS 'When the later lease began.';
 COMMENT ON COLUMN haul.handoffs.waited IS
-  'Time between the two leases. It excludes the time to detect a dead worker, up to 5 s.';
-COMMENT ON COLUMN haul.handoffs.bytes_resumed IS 'Bytes that did not have to be downloaded again.';
+  'Time between the two leases. It does not include the time until the pool noticed a dead worker, which is up to 5 '
+  's.';
+COMMENT ON COLUMN haul.handoffs.bytes_resumed IS 'Number of bytes that did not have to be downloaded again.';
 COMMENT ON COLUMN haul.handoffs.bytes_refetched IS
-  'Bytes that were downloaded twice, as far as the earlier worker reported them.';
+  'Number of bytes that were downloaded twice, according to the last report of the earlier worker.';
 
 CREATE OR REPLACE VIEW haul.operations AS
 SELECT o.id, o.at, o.ended_at, o.login, o.action, o.target, o.jobs, o.first_jobs FROM haul.operation o;
 COMMENT ON VIEW haul.operations IS
-  'Commands of operators that changed jobs, queues, hosts or workers. The newest 10,000 are kept. Commands that '
-  'changed no jobs are left out.';
-COMMENT ON COLUMN haul.operations.id IS 'Increases with each command.';
+  'The newest 10,000 commands of operators on jobs, queues, hosts or workers. Commands on jobs that changed no job '
+  'are left out.';
+COMMENT ON COLUMN haul.operations.id IS 'Id of the command. Later commands have higher ids.';
 COMMENT ON COLUMN haul.operations.at IS 'When the command began.';
-COMMENT ON COLUMN haul.operations.ended_at IS 'When its last step ended.';
-COMMENT ON COLUMN haul.operations.login IS 'The PostgreSQL login that gave the command.';
-COMMENT ON COLUMN haul.operations.action IS 'The command: pause, cancel, retry, drain, host block and so on.';
-COMMENT ON COLUMN haul.operations.target IS 'The jobs, queue, host or worker that the command was applied to.';
-COMMENT ON COLUMN haul.operations.jobs IS 'Number of jobs it changed; NULL = not a command on jobs.';
+COMMENT ON COLUMN haul.operations.ended_at IS 'When the last step of the command ended.';
+COMMENT ON COLUMN haul.operations.login IS 'PostgreSQL login that ran the command.';
+COMMENT ON COLUMN haul.operations.action IS 'Command: pause, cancel, retry, drain, host block and so on.';
+COMMENT ON COLUMN haul.operations.target IS 'Jobs, queue, host or worker that the command was applied to.';
+COMMENT ON COLUMN haul.operations.jobs IS
+  'Number of jobs that the command changed; NULL = the command does not apply to jobs.';
 COMMENT ON COLUMN haul.operations.first_jobs IS
-  'Ids of up to 100 jobs that it changed; empty for a whole batch, because target names it.';
+  'Ids of up to 100 jobs that the command changed. Empty for a command on a whole batch, because target names the '
+  'batch.';

@@ -64,12 +64,13 @@ UNION ALL
 SELECT 'refresh_of_completed', count(*), 'completed jobs that still count as being refreshed'
 FROM haul.refresh f JOIN haul.outcome o ON o.job = f.job WHERE o.state = 'completed';
 COMMENT ON VIEW haul.health IS
-  'Invariants of the pool. Every count should be 0 at any time. Reads all rows, which takes minutes on many millions '
-  'of jobs: use it for tests and troubleshooting. Values that may be large for good reasons are in vitals. Invariants '
-  'that no snapshot can show have no row, such as the time between two starts on a host or the duration of a claim.';
+  'Invariants of the pool, with the number of violations. Each number should always be 0. A query reads all rows, '
+  'which takes minutes with many millions of jobs, so use it for tests and troubleshooting. Measurements that may be '
+  'large for good reasons are in vitals. Some invariants cannot be checked in a snapshot and have no row, such as '
+  'the time between two starts on a host or the duration of a claim.';
 COMMENT ON COLUMN haul.health.check IS 'Name of the invariant.';
-COMMENT ON COLUMN haul.health.violations IS 'Number of violations; 0 is right.';
-COMMENT ON COLUMN haul.health.meaning IS 'What the violations are.';
+COMMENT ON COLUMN haul.health.violations IS 'Number of violations; 0 = the invariant holds.';
+COMMENT ON COLUMN haul.health.meaning IS 'Description of the counted violations.';
 
 CREATE OR REPLACE FUNCTION haul.held_snapshots() RETURNS TABLE (holder text, age interval)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -84,8 +85,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp
   FROM pg_prepared_xacts p WHERE p.database = current_database()
 $$;
 COMMENT ON FUNCTION haul.held_snapshots() IS
-  'Sessions and prepared transactions that keep VACUUM from removing dead rows of this database, with their age. '
-  'Shows sessions of other users only if haul_admin may see them, see sees_all_sessions().';
+  'Returns the sessions and prepared transactions that keep VACUUM from removing dead rows of this database, with '
+  'the age of each. Shows sessions of other users only if sees_all_sessions() is true.';
 
 CREATE OR REPLACE FUNCTION haul.standby_snapshots() RETURNS TABLE (holder text, transactions integer)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -95,16 +96,17 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp
   FROM pg_stat_activity a WHERE a.backend_type = 'walsender' AND a.backend_xmin IS NOT NULL
 $$;
 COMMENT ON FUNCTION haul.standby_snapshots() IS
-  'Standbys that keep VACUUM from removing dead rows of this server (hot_standby_feedback), by slot or, without a '
-  'slot, by connection. Counts the transactions that have begun since. Shows only connections that haul_admin may '
-  'see.';
+  'Returns the standbys that keep VACUUM from removing dead rows of this server, because hot_standby_feedback is on. '
+  'Names each by its replication slot or, without a slot, by its connection. The column transactions counts the '
+  'transactions that have begun since then. Shows only connections that haul_admin may see.';
 
 CREATE OR REPLACE FUNCTION haul.sees_all_sessions() RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
   SELECT pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')
 $$;
 COMMENT ON FUNCTION haul.sees_all_sessions() IS
-  'Whether haul_admin is a member of pg_read_all_stats. If so, held_snapshots() is complete.';
+  'Returns whether haul_admin is a member of pg_read_all_stats. Only then can held_snapshots() and '
+  'open_transactions() see the sessions of all users.';
 
 CREATE OR REPLACE FUNCTION haul.open_transactions() RETURNS TABLE (holder text, age interval)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -123,9 +125,9 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp
       WHERE l.locktype = 'virtualxid' AND l.mode = 'ExclusiveLock' AND l.pid = a.pid))
 $$;
 COMMENT ON FUNCTION haul.open_transactions() IS
-  'Sessions of this server that are in a transaction, in any database, with its age. For a failed transaction, the '
-  'age is the time since the failure. For other users'' sessions haul_admin may not see the age (NULL) or whether a '
-  'failed transaction is still open, see sees_all_sessions().';
+  'Returns the sessions of this server that are in a transaction, in any database, with the age of each transaction. '
+  'For a failed transaction, the age is the time since the failure. If sees_all_sessions() is false, the age is NULL '
+  'for sessions of other users, and their failed transactions are not shown.';
 
 CREATE OR REPLACE VIEW haul.vitals AS
 SELECT 'dead_rows' AS vital, s.relname::text AS subject, s.n_dead_tup::double precision AS value, 'rows' AS unit,
@@ -223,13 +225,15 @@ SELECT 'frozen_age', NULL, age(d.datfrozenxid), 'transactions', age(d.datfrozenx
   'transactions since the oldest row that VACUUM has not frozen; at 2,000,000,000 the database stops all writes'
 FROM pg_database d WHERE d.datname = current_database();
 COMMENT ON VIEW haul.vitals IS
-  'Measurements of the database that the pool depends on. Unlike health, they may be large for good reasons. Filter '
-  'by alarming.';
+  'Measurements of the database that affect the pool. Unlike the numbers in health, they may be large for good '
+  'reasons. To see only the problems, select the rows where alarming is true.';
 COMMENT ON COLUMN haul.vitals.vital IS
-  'dead_rows, oldest_snapshot, standby_snapshot, notify_queue, partition_room, stranded_lanes, last_round, '
-  'changes_to_add, set_aside, open_transaction, clock_step, connections or frozen_age.';
-COMMENT ON COLUMN haul.vitals.subject IS 'The table, queue or session that is measured; NULL = there is only one.';
-COMMENT ON COLUMN haul.vitals.value IS 'The measurement; NULL = no value yet.';
-COMMENT ON COLUMN haul.vitals.unit IS 'rows, seconds, jobs, lanes, transactions, or "of 1" for a share.';
-COMMENT ON COLUMN haul.vitals.alarming IS 'Whether it needs an operator''s attention now.';
+  'Name of the measurement: dead_rows, oldest_snapshot, standby_snapshot, notify_queue, partition_room, '
+  'stranded_lanes, last_round, changes_to_add, set_aside, open_transaction, clock_step, connections or frozen_age.';
+COMMENT ON COLUMN haul.vitals.subject IS
+  'Table, queue or session that is measured; NULL = the measurement has no subject.';
+COMMENT ON COLUMN haul.vitals.value IS 'Measured value; NULL = no value yet.';
+COMMENT ON COLUMN haul.vitals.unit IS
+  'Unit of the value: rows, seconds, jobs, lanes, transactions, or ''of 1'' for a share between 0 and 1.';
+COMMENT ON COLUMN haul.vitals.alarming IS 'Whether the value needs an operator''s attention now.';
 COMMENT ON COLUMN haul.vitals.meaning IS 'What the measurement means.';

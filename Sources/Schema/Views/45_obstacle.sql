@@ -24,7 +24,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.live_jobs(text, text) IS
-  'Number of unfinished jobs in each state, of one queue or host; NULL = any. Reads no jobs that have ended.';
+  'Returns the number of unfinished jobs in each state. p_queue and p_host restrict this to one queue and one host; '
+  'NULL = any. Does not read jobs that have ended.';
 
 -- plpgsql instead of sql, so that each call is planned for the batches and jobs that it names.
 CREATE OR REPLACE FUNCTION haul.causes(p_batches text[], p_jobs bigint[], p_ready jsonb, p_silence boolean) RETURNS json
@@ -85,7 +86,7 @@ BEGIN
         OR p_ready IS NOT NULL AND q.name = coalesce(p_ready ->> 'queue', q.name)
           AND n.name = coalesce(p_ready ->> 'host', n.name))
       GROUP BY 1, 2, 3, 4),
-    -- What lasting causes affect. Paused jobs would meet them once they are resumed.
+    -- The jobs that lasting causes affect. Paused jobs are included, because the cause remains when they are resumed.
     concerning AS MATERIALIZED (
       SELECT w.queue, w.host, w.jobs, w.due, 0::numeric AS held, w.job FROM waiting w
       UNION ALL
@@ -93,7 +94,7 @@ BEGIN
       GROUP BY 1, 2),
     needs AS MATERIALIZED (
       SELECT c.queue, c.host, c.job FROM concerning c UNION ALL SELECT a.queue, a.host, a.job FROM abandoned a),
-    -- Without the columns that count waiting jobs.
+    -- Leave out the columns that count waiting jobs.
     queues AS (
       SELECT q.queue, q.store, q.paused, q.running, q.max_running FROM haul.queues q
       WHERE q.queue IN (SELECT n.queue FROM needs n)),
@@ -204,7 +205,7 @@ BEGIN
           (SELECT coalesce(haul.number_option(j.options, 'max_host_wait'), 86400) FROM haul.job j WHERE j.id = l.next)
             AS max_wait,
           CASE WHEN l.queue IS NOT NULL THEN (
-            -- Without --queue it serves all queues of the store.
+            -- Without --queue, the worker to start serves all queues of the store.
             SELECT json_build_object('store', q.store, 'queue', m.queue,
               'schemes', ARRAY(
                 SELECT DISTINCT s.scheme FROM (
@@ -230,21 +231,22 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.causes(text[], bigint[], jsonb, boolean) IS
-  'Why jobs do not start. Covers the jobs of these batches, these jobs and, if p_ready is not NULL, the ready jobs of '
-  'its "queue" and "host", which are only counted. Returns {"waiting": jobs that wait, "due": of these, jobs without '
-  'a later start time, "free": of these, jobs without any cause, "more": causes left out, "causes"}. Lists at most '
-  '100 causes: {"kind", "name", "jobs", "due", "held": of the jobs, paused ones, "seconds", "reason", "running", '
-  '"places", "leaderless": nothing runs maintenance, "attempt", "max_attempts", "max_wait", "start"}. p_silence also '
-  'finds silent workers and jobs of dead workers, which come first. Then come causes that need an operator, then '
-  'those that pass; within each group, causes with more jobs come first. A job may have several causes. Reads all '
-  'named jobs.';
+  'Returns why jobs do not start. Covers the jobs of the batches p_batches and the jobs p_jobs. If p_ready is not '
+  'NULL, also counts the ready jobs of its "queue" and "host". The result is {"waiting": number of waiting jobs, '
+  '"due": how many of these have no later start time, "free": how many of these have no cause, "more": number of '
+  'causes left out, "causes": up to 100 causes}. A cause is {"kind", "name", "jobs", "due", "held": how many of its '
+  'jobs are paused, "seconds", "reason", "running", "places", "leaderless": whether no maintenance runs, "attempt", '
+  '"max_attempts", "max_wait", "start"}. If p_silence is true, also finds silent workers and jobs of dead workers, '
+  'and lists them first. Next come causes that need an operator, then causes that pass without help. Within each '
+  'group, causes of more jobs come first. A job may have several causes. Reads all named jobs.';
 
 CREATE OR REPLACE FUNCTION haul.causes(p_batches text[], p_jobs bigint[], p_ready jsonb DEFAULT NULL) RETURNS json
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
   SELECT haul.causes(p_batches, p_jobs, p_ready, false)
 $$;
 COMMENT ON FUNCTION haul.causes(text[], bigint[], jsonb) IS
-  'The same without p_silence, for earlier programs: they do not know these causes.';
+  'Does the same as causes() with p_silence = false. Earlier versions of Haul call it, because they do not know the '
+  'causes that p_silence adds.';
 
 CREATE OR REPLACE FUNCTION haul.obstacle(p_batches text[], p_jobs bigint[], p_silence boolean) RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
@@ -271,13 +273,13 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.obstacle(text[], bigint[], boolean) IS
-  'The main reason why the waiting jobs of these batches, and these jobs, do not start: one of the causes of '
-  'causes(). Prefers causes that need an operator. Returns a cause that passes only if it affects all the jobs. NULL '
-  '= a job may start at any moment. p_silence: as for causes(). Reads all the jobs.';
+  'Returns the main reason why the waiting jobs of these batches and these jobs do not start, as one cause of '
+  'causes(). Prefers causes that need an operator. Returns a cause that passes without help only if it affects all '
+  'the jobs. Returns NULL if a job may start at any moment. p_silence works as in causes(). Reads all the jobs.';
 
 CREATE OR REPLACE FUNCTION haul.obstacle(p_batches text[], p_jobs bigint[]) RETURNS json
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
   SELECT haul.obstacle(p_batches, p_jobs, false)
 $$;
 COMMENT ON FUNCTION haul.obstacle(text[], bigint[]) IS
-  'The same without p_silence, for earlier programs.';
+  'Does the same as obstacle() with p_silence = false. Earlier versions of Haul call it.';

@@ -15,16 +15,17 @@ CROSS JOIN (
   SELECT (SELECT count(*) FROM haul.lease) AS running,
     (SELECT haul.whole(coalesce(sum(v.rate), 0)) FROM haul.received v) AS rate) r;
 COMMENT ON VIEW haul.totals IS
-  'Totals of all jobs of the pool. The numbers are maintained, not counted: one row, fast for any number of jobs.';
+  'Totals of all jobs of the pool, in one row. The job counts are stored and updated with each change, so reading '
+  'them is fast for any number of jobs.';
 COMMENT ON COLUMN haul.totals.jobs IS 'Number of jobs.';
 COMMENT ON COLUMN haul.totals.completed IS 'Number of completed jobs.';
 COMMENT ON COLUMN haul.totals.failed IS 'Number of failed jobs.';
 COMMENT ON COLUMN haul.totals.cancelled IS 'Number of cancelled jobs.';
 COMMENT ON COLUMN haul.totals.unfinished IS 'Number of jobs that have not ended.';
-COMMENT ON COLUMN haul.totals.completed_bytes IS 'Total size of the files of completed jobs.';
+COMMENT ON COLUMN haul.totals.completed_bytes IS 'Total size in bytes of the files of completed jobs.';
 COMMENT ON COLUMN haul.totals.running IS 'Number of jobs under lease now.';
 COMMENT ON COLUMN haul.totals.rate IS
-  'Current rate of all transfers in bytes per second. Includes files that have just ended.';
+  'Current rate of all transfers in bytes per second, including transfers that have just ended.';
 COMMENT ON COLUMN haul.totals.leader_round_at IS
   'When the leader last looked for dead workers; NULL = never since the server started.';
 
@@ -34,11 +35,12 @@ SELECT a.result, count(*) AS attempts, haul.whole(coalesce(sum(a.fetched), 0)) A
     EXISTS (SELECT FROM haul.lease l WHERE l.job = a.job AND l.token > a.token)
     OR EXISTS (SELECT FROM haul.attempt n WHERE n.job = a.job AND n.token > a.token))) AS taken_over
 FROM haul.attempt a GROUP BY a.result;
-COMMENT ON VIEW haul.attempt_results IS 'Attempts that have ended, by result. Reads all attempts.';
+COMMENT ON VIEW haul.attempt_results IS 'Number of ended attempts by result. A query reads all attempts.';
 COMMENT ON COLUMN haul.attempt_results.result IS
-  'completed, failed, released (by the worker), rescued (from it), cancelled or paused.';
+  'completed, failed, released (the worker returned the job), rescued (the pool took the job from a dead worker), '
+  'cancelled or paused.';
 COMMENT ON COLUMN haul.attempt_results.attempts IS 'Number of attempts.';
-COMMENT ON COLUMN haul.attempt_results.fetched IS 'Bytes that they received over the network.';
+COMMENT ON COLUMN haul.attempt_results.fetched IS 'Number of bytes that these attempts received over the network.';
 COMMENT ON COLUMN haul.attempt_results.taken_over IS
   'Number of released or rescued attempts that another attempt continued.';
 
@@ -50,12 +52,12 @@ JOIN haul.outcome o ON o.job = f.last_job
 JOIN haul.job j ON j.id = f.last_job
 JOIN haul.host h ON h.id = j.host;
 COMMENT ON VIEW haul.failure_classes IS
-  'Failed jobs by error class, with the latest submitted job of each. Reads all failed jobs.';
+  'Failed jobs by error class, with the most recently submitted job of each class. A query reads all failed jobs.';
 COMMENT ON COLUMN haul.failure_classes.error IS 'Error class.';
-COMMENT ON COLUMN haul.failure_classes.jobs IS 'Number of jobs that are failed with this class now.';
-COMMENT ON COLUMN haul.failure_classes.last_job IS 'Id of the latest submitted of these jobs.';
-COMMENT ON COLUMN haul.failure_classes.last_host IS 'Host of its URL.';
-COMMENT ON COLUMN haul.failure_classes.last_message IS 'Its error as a sentence.';
-COMMENT ON COLUMN haul.failure_classes.last_at IS 'When it failed.';
+COMMENT ON COLUMN haul.failure_classes.jobs IS 'Number of failed jobs that have this class now.';
+COMMENT ON COLUMN haul.failure_classes.last_job IS 'Id of the most recently submitted of these jobs.';
+COMMENT ON COLUMN haul.failure_classes.last_host IS 'Host of the URL of last_job.';
+COMMENT ON COLUMN haul.failure_classes.last_message IS 'Error message of last_job.';
+COMMENT ON COLUMN haul.failure_classes.last_at IS 'When last_job failed.';
 
 GRANT SELECT ON haul.totals, haul.attempt_results, haul.failure_classes TO haul_monitor, haul_submitter, haul_worker;
