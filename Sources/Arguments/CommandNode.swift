@@ -10,10 +10,10 @@ package struct CommandNode: Sendable {
   package let operands: [OperandSpec]
   /// The commands below this node, under their headings. Empty for a command that runs.
   package let sections: [CommandSection]
-  /// Reads the arguments after the name. Nil for a node with commands below it.
+  /// Reads the arguments after the command's name. Nil for a node with subcommands.
   let parse: (@Sendable ([String], [String: String]) throws(ParseExit) -> any Command)?
 
-  /// Creates the node of a command that runs.
+  /// Creates the node of a command without subcommands.
   package init<C: Command>(_ command: C.Type) {
     name = C.name
     abstract = C.abstract

@@ -101,7 +101,8 @@ extension CheckVerdicts {
     case .fails(let reason):
       return .fail(
         what, reason,
-        "No job can finish there. Repair the permissions, or a disk that is full or read-only.")
+        "No job can finish there. Correct the permissions, and check that the disk is not full or read-only."
+      )
     }
   }
 

@@ -43,7 +43,7 @@ extension CheckVerdicts {
     case "partition_room":
       "Keep a worker or 'haul coordinator' running, which creates partitions. If it cannot, its log says why."
     case "stranded_lanes":
-      "Run 'haul workers' and 'haul store list' to see which workers mount and serve what, and their trouble. Repair it, or start a worker."
+      "To see which stores the workers mount, which queues they serve and their trouble, run 'haul workers' and 'haul store list'. Repair the trouble, or start a worker."
     case "last_round", "changes_to_add":
       "Start a worker or 'haul coordinator', or read in its log why it makes no progress."
     case "set_aside":

@@ -91,7 +91,7 @@ package enum CheckVerdicts {
     if given.isEmpty {
       guard facts.hasSchema else { return .ok("roles", "all four exist") }
       return .fail(
-        "roles", "all four exist; \(facts.user) may do nothing in this pool",
+        "roles", "all four exist, but \(facts.user) has no rights in this pool",
         "Ask the owner to GRANT \(listed(names.reversed(), "or")) TO \(facts.user)."
       )
     }

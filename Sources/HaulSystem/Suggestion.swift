@@ -1,6 +1,7 @@
 /// Suggests the name that the user may have meant, from a list of names.
 package enum Suggestion {
-  /// Returns the first name that begins with `word`, or else the name with the smallest edit distance, or nil.
+  /// Returns the first name that begins with `word`. If there is none, returns the name with the smallest edit distance, or
+  /// nil if no name is near enough.
   ///
   /// The distance may be at most 2, or at most 1 if `word` has fewer than five characters, and must be less than the length of
   /// `word`. More distant names of a domain resemble each other anyway. The first of several equally near names is returned.

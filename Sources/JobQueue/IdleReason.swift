@@ -8,13 +8,13 @@ package enum IdleReason: String, CaseIterable, Sendable {
     switch self {
     case .blocked: "after failures, at the host's request, or by an operator"
     case .full: "it runs as many transfers as its limit allows"
-    case .adaptive: "as full, but Haul lowered the limit after refusals"
+    case .adaptive: "it is at its limit, which Haul lowered after refusals"
     case .unanswered: "one transfer runs, and the host has not sent its first byte"
     case .held: "its jobs are paused"
     case .empty: "no jobs wait for it, except scheduled ones"
     case .paused: "its waiting jobs are in paused queues"
     case .unserved: "no live worker takes its jobs. See the queues and workers"
-    case .interval: "the interval since the last start is not over"
+    case .interval: "the minimum time between two starts has not passed"
     }
   }
 }

@@ -59,7 +59,7 @@ extension JobQueueError: CustomStringConvertible {
   package var description: String {
     switch self {
     case .schemaTooNew(let database, let program):
-      "the database has schema version \(database), this program knows up to \(program): use a newer haul"
+      "the database has schema version \(database), but this program knows only versions up to \(program): use a newer haul"
     case .functionsTooNew:
       "the database has functions and views of a newer program, and nothing was changed: use a newer haul"
     case .rolesTaken(let prefix, let holder):
@@ -71,11 +71,11 @@ extension JobQueueError: CustomStringConvertible {
     case .schemaMissing(nil, _):
       "the database has no Haul schema: run 'haul migrate' first"
     case .schemaMissing(let database?, let program):
-      "the database has schema version \(database), this program needs \(program): run 'haul migrate'"
+      "the database has schema version \(database), but this program needs \(program): run 'haul migrate'"
     case .wrongEncoding(let database, let encoding):
-      "the database \(database) has the encoding \(encoding), and Haul needs UTF8: make one with 'createdb --encoding UTF8 --template template0 NAME'"
+      "the database \(database) has the encoding \(encoding), but Haul needs UTF8: create a database with 'createdb --encoding UTF8 --template template0 NAME'"
     case .foreignSchema(let owner, let admin):
-      "the schema haul belongs to \(owner), and Haul's belongs to \(admin): give Haul its own database, or, if that schema is unused, let a superuser run ALTER SCHEMA haul OWNER TO \(admin)"
+      "the schema haul belongs to \(owner), but it must belong to \(admin): give Haul another database. If nothing else uses this schema, a superuser can run ALTER SCHEMA haul OWNER TO \(admin)"
     case .versionNotServed(let message), .unknownWorker(let message): message
     case .noSuchName(let message, let hint, _), .refused(let message, let hint),
       .pathTaken(let message, let hint), .busy(let message, let hint):

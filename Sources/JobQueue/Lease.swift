@@ -31,11 +31,11 @@ package struct Lease: Sendable, Decodable, Equatable {
   package let options: JobOptions
   /// The number of the lease: 1 for the job's first lease.
   package let attempt: Int
-  /// The transfer's own record of durable progress as JSON, if an earlier lease left one.
+  /// The transfer's record of durable progress as JSON; nil if no earlier lease wrote one.
   package let resume: String?
-  /// The store instance that holds the part file of this record.
+  /// The store instance that holds the part file of ``resume``; nil if there is no record.
   package let resumeInstance: Int?
-  /// The token of the lease that wrote this record.
+  /// The token of the lease that wrote ``resume``; nil if there is no record.
   package let resumeToken: Int64?
   /// The final name that an earlier lease was about to give the part file.
   package let intent: String?

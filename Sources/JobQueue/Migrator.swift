@@ -183,8 +183,8 @@ package enum Migrator {
       {
         guard ContinuousClock.now < end else {
           throw JobQueueError.busy(
-            "a table of Haul's has been held for a minute, and nothing is changed",
-            hint: "Try again when that has ended, such as a dump.")
+            "another session, such as a dump, has locked a table of Haul for a minute. Nothing was changed",
+            hint: "Try again when that session has ended.")
         }
         try await Task.sleep(for: .seconds(1))  // in which those who waited behind it go on
       }

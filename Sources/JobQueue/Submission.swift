@@ -275,7 +275,7 @@ extension SubmissionError: CustomStringConvertible {
         ?? "lines contradict each other"
     case .overtaken(let message, _): message
     case .miscounted(let counted, let lines):
-      "the database was given \(lines) URL\(lines == 1 ? "" : "s") and has counted \(counted), so some may not be jobs"
+      "Haul sent \(lines) URL\(lines == 1 ? "" : "s") to the database, but the database counted \(counted). Some URLs may not have become jobs"
     }
   }
 }

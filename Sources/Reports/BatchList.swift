@@ -66,7 +66,7 @@ extension BatchRow {
   /// The words after the number of paused jobs, if the count reached its maximum.
   private var orMore: String { held < Self.mostHeld ? "" : " or more" }
 
-  /// The text for a batch whose jobs are all in other batches.
+  /// The text for a batch without jobs. The jobs of its submission already exist in other batches.
   package static let noJobs = "no jobs of its own"
 
   /// The explanation that follows ``noJobs``.

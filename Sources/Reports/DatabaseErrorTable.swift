@@ -149,7 +149,7 @@ extension DatabaseErrorTable {
       advice: "Use session mode (pool_mode = session), or connect to PostgreSQL itself.",
       .configuration),
     Row(
-      .connecting, "statement pooling", cause: "A pooler allows no transactions.",
+      .connecting, "statement pooling", cause: "A pooler does not allow transactions.",
       advice: "Use session mode (pool_mode = session), or connect to PostgreSQL itself.",
       .configuration),
     Row(
@@ -204,7 +204,7 @@ extension DatabaseErrorTable {
         "The server cannot do this. It is a standby, or a server that is only similar to PostgreSQL.",
       advice: "Name the primary, and use PostgreSQL 15 or newer.", .configuration),
     Row(
-      .connected, "22P05", cause: "The encoding of the database lacks a character.",
+      .connected, "22P05", cause: "The encoding of the database cannot store a character.",
       advice:
         "Haul needs UTF8. Create another database with 'createdb --encoding UTF8 --template template0 NAME'.",
       .configuration),
@@ -212,7 +212,8 @@ extension DatabaseErrorTable {
       .connected, "22", cause: "The server refused a value.", advice: "Nothing was changed.",
       .badInput),
     Row(
-      .connected, "23", cause: "A value contradicts other data.", advice: "Nothing was changed.",
+      .connected, "23", cause: "A value conflicts with other data in the database.",
+      advice: "Nothing was changed.",
       .badInput),
     Row(
       .connected, "42501", cause: "This user may not do this.",
@@ -237,7 +238,8 @@ extension DatabaseErrorTable {
     ),
     Row(.connected, "08", cause: "The connection failed.", advice: "Try again.", .tryAgain),
     Row(
-      .connected, "40", cause: "Another session got in the way.", advice: "Try again.", .tryAgain),
+      .connected, "40", cause: "Another session changed or locked the same rows at the same time.",
+      advice: "Try again.", .tryAgain),
     Row(
       .connected, "58", cause: "The server could not read or write a file.",
       advice: "Read the log of the server.",
@@ -247,7 +249,7 @@ extension DatabaseErrorTable {
       advice: "Read the log of the server.", .inputOutput),
     Row(
       .connected, "3F000", "42P01", "42703", "42704", "42883", "HA",
-      cause: "The schema does not fit this program.",
+      cause: "The schema of the database does not match this program.",
       advice: "Run 'haul migrate' with the newest Haul version in use.", .configuration),
   ]
 }

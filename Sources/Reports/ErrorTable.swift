@@ -45,7 +45,7 @@ package enum ErrorTable {
       word: .hostUnreachable,
       explanation: .init(
         .kept,
-        "The host was in trouble for longer than jobs wait: one day, or half a minute in 'haul get'.",
+        "The host was in trouble for too long. A job waits one day for its host, or half a minute in 'haul get'.",
         "Check the host, then run 'haul retry' or the same 'haul get' again.")),
     Row(
       word: .rescuedTooOften,
@@ -92,7 +92,7 @@ extension ErrorTable {
         "Check the host and the network, then run 'haul retry'.")
     case .interrupted:
       .init(
-        errorClass.retry, "The connection broke, or the response ended early, several times.",
+        errorClass.retry, "Several times, the connection broke or the response ended early.",
         "Check the host and the network, then run 'haul retry'.")
     case .http403:
       .init(
@@ -115,7 +115,7 @@ extension ErrorTable {
     case .http5xx:
       .init(
         errorClass.retry,
-        "A 5xx answer, 202, 408, 425, or another 4xx with Retry-After: the server cannot send this file now.",
+        "The server cannot send this file now. It answered 5xx, 202, 408, 425, or another 4xx with Retry-After.",
         "Wait, or ask the operator of the server, then run 'haul retry'.")
     case .noFile:
       .init(
@@ -124,7 +124,7 @@ extension ErrorTable {
     case .rateLimited:
       .init(
         errorClass.retry,
-        "429, or 403 or 503 with Retry-After or no requests left, or 421 in FTP: the host asks for fewer requests.",
+        "The host asks for fewer requests. It answered 429, 421 (FTP), or 403 or 503 with Retry-After or with no requests left.",
         "Wait, or lower the host's cap with 'haul host set HOST --cap N'.")
     case .protocol:
       .init(
@@ -137,7 +137,7 @@ extension ErrorTable {
         "Check the network to the host: the file must arrive in one response.")
     case .sourceChanged:
       .init(
-        errorClass.retry, "The source changed between attempts, every time.",
+        errorClass.retry, "The source had changed at every attempt.",
         "Wait until the source no longer changes, then run 'haul retry'.")
     case .suspectPage:
       .init(
@@ -167,7 +167,7 @@ extension ErrorTable {
       .init(
         errorClass.retry,
         "The host's address is private, loopback or link-local, and the worker may not connect to it.",
-        "If you trust the host, start the worker with the --allow-net of the message, then run 'haul retry'."
+        "If you trust the host, start the worker with the --allow-net that the message names, then run 'haul retry'."
       )
     case .blockedURL:
       .init(
@@ -178,7 +178,7 @@ extension ErrorTable {
     case .blockedCredential:
       .init(
         errorClass.retry,
-        "The worker's credential of that name is not for the origin of the URL.",
+        "The credential that the job names is not for the origin of the URL.",
         "Submit the job with another --credential, or add the origin to the file of the credential, then run 'haul retry'."
       )
     case .credential:

@@ -71,7 +71,7 @@ package struct Store: Sendable {
   package func copied(of original: String) -> String {
     let word = shellWord(directory)
     return
-      "\(directory) is a copy of the directory that \(original) uses: both have the same marker, but not the same files. To make it a store of its own, stop this worker, run 'rm -r \(word)/.haul' and 'haul store init \(name) \(word)', and start it again"
+      "\(directory) is a copy of the directory that \(original) uses. Both have the same marker, but different files. To use \(directory) as a separate directory, stop this worker. Then run 'rm -r \(word)/.haul' and 'haul store init \(name) \(word)', and restart the worker"
   }
 
   /// Opens the directory of a store that a user has named.

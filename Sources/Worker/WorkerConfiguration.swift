@@ -81,7 +81,7 @@ package struct RunningTransfer: Sendable {
   package let total: Int64?
   /// The number of bytes received over the network in this attempt.
   package let fetched: Int64
-  /// The number of bytes that an earlier attempt has left here, whether or not the origin continues after them.
+  /// The number of bytes that an earlier attempt saved in this store, whether or not the origin lets Haul resume after them.
   package let kept: Int64
   /// The number of times that the origin has replaced the file since the job began.
   package let changes: Int

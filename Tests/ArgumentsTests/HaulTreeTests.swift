@@ -76,11 +76,11 @@ struct HaulTreeTests {
     ("rescue 4", "unknown command '4'. Did you mean 'worker 4'?"),
     (
       "get -c http://h/a",
-      "option '-c' must be a whole number from 1 to 256, not 'http://h/a'. Haul always continues a partial file; here -c is short for --concurrency."
+      "option '-c' must be a whole number from 1 to 256, not 'http://h/a'. Haul always continues a partial file. Here -c is short for --concurrency."
     ),
     (
       "get -j4 -c 5 http://h/a",
-      "option '-c' is given more than once. Give it once. Haul always continues a partial file; here -c is short for --concurrency."
+      "option '-c' is given more than once. Give it once. Haul always continues a partial file. Here -c is short for --concurrency."
     ),
     (
       "get --limit-rate x http://h/a",

@@ -136,7 +136,7 @@ struct ListTests {
     #expect(
       items("  out=x\nhttp://h/\n  nothing\n", as: .aria2) == [
         .problem(line: 1, "the option out does not belong to a URL"), entry(2, "http://h/"),
-        .problem(line: 3, "an indented line is an option, such as out=NAME"),
+        .problem(line: 3, "the line is indented, but it is not an option such as out=NAME"),
       ])
     #expect(
       items("http://h/\n  out=x\n", as: .plain) == [

@@ -184,7 +184,7 @@ struct BatchProgressTests {
     ),
     (
       #"{"kind": "interval", "name": "h"}"#,
-      "the interval of the host h allows no other start yet. Shorten it with: haul host set h --interval TIME"
+      "the interval of the host h does not allow another start yet. Shorten it with: haul host set h --interval TIME"
     ),
     (
       #"{"kind": "limited", "name": "films"}"#,

@@ -43,9 +43,14 @@ struct FileNotesTests {
   @Test func `files without a time of their server's are counted`() {
     var notes = FileNotes()
     #expect(notes.take(ending("a", undated: true), mediaType: nil, names: ["a"]) == nil)
-    #expect(notes.closing == ["1 file has the time of the download, because the server sent none"])
+    #expect(
+      notes.closing == [
+        "1 file has the time of the download, because the server sent no modification time"
+      ])
     _ = notes.take(ending("b", undated: true), mediaType: nil, names: ["b"])
     #expect(
-      notes.closing == ["2 files have the time of the download, because the server sent none"])
+      notes.closing == [
+        "2 files have the time of the download, because the server sent no modification time"
+      ])
   }
 }

@@ -32,7 +32,8 @@ extension RunningExchange {
       let others = refused.map(\.description).joined(separator: " and ")
       return .failed(
         failure(
-          errorClass, "\(message); skipped because they are not public: \(others)",
+          errorClass,
+          "\(message). Haul skipped these addresses because they are not public: \(others)",
           remedy: .allow(refused.map(CIDR.init))))
     }
     guard finished.isOK else {

@@ -15,7 +15,7 @@ public struct DownloadScript: Sendable {
     download.shared.withLock { $0.send(progress) }
   }
 
-  /// Sends this event to all who follow the download. Changes of the state and the end are sent automatically.
+  /// Sends this event to all observers of the download. Haul sends changes of the state and the final event automatically.
   public func send(_ event: DownloadEvent) {
     switch event {
     case .progress(let progress): return send(progress)

@@ -14,10 +14,10 @@ public struct DownloadRequest: Sendable {
   }
   /// The options of the download.
   public var options: DownloadOptions
-  /// The program's own word for the download, such as a key of its database; nil by default. Haul does not send it. The
-  /// list of a queue keeps it.
+  /// Your program's identifier for the download, such as a key of its database. Default: nil. Haul does not send it to the
+  /// server. A queue saves it with the download.
   public var tag: String?
-  /// Whether ``path`` holds the text of a URL that is not a file URL, so that there is no place to write to.
+  /// Whether ``path`` is the text of a URL other than a file URL. Haul cannot write to such a path.
   private(set) var isURL = false
   /// Whether the request was created with a directory.
   private var wasMadeWithDirectory = false

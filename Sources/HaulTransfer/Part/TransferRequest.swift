@@ -37,13 +37,13 @@ package struct TransferRequest: Sendable {
   /// Checks the destination. Called on a thread of the pool after the head of an answer that carries the file, and before a
   /// byte of its body is taken. An error ends the transfer.
   package var checkTarget: (@Sendable () throws(TransferError) -> Void)?
-  /// Request fields that identify the user. They go to the URL's own origin, and no longer once a redirect has left it. If
-  /// there are any, ``DownloaderConfiguration/netrc`` is not used for that origin.
+  /// Request fields that identify the user. Haul sends them only to the URL's own origin, and no longer after a redirect to
+  /// another origin. If there are any, ``DownloaderConfiguration/netrc`` is not used for that origin.
   package var credentials: [ResponseHead.Field] = []
   /// The client certificate for the TLS handshake. It is used for the same origins as ``credentials``.
   package var certificate: ClientCertificate?
-  /// The login for FTP, SFTP and Digest, for the same origins as ``credentials``. If it is nil,
-  /// ``DownloaderConfiguration/netrc`` may have one.
+  /// The login for FTP, SFTP and HTTP Digest. It is used for the same origins as ``credentials``. If it is nil, Haul looks
+  /// for a login in ``DownloaderConfiguration/netrc``.
   package var login: Login?
   /// The policy for the addresses of the URL's own origin; nil for the engine's. Redirects to other origins always follow the
   /// engine's policy.
@@ -77,10 +77,10 @@ package struct TransferRequest: Sendable {
   package var checkpointTime = Duration.seconds(5)
   /// The time until the first checkpoint, if it must come sooner than ``checkpointTime``.
   package var firstCheckpoint: Duration?
-  /// The longest time that a stop waits for a sync. Bytes after the last checkpoint are then lost.
+  /// The maximum time that a stop waits for a sync. If the sync takes longer, bytes after the last checkpoint are lost.
   package var stopTime = Duration.milliseconds(500)
-  /// Whether a record was passed on that waits for an answer, and not for a disk. A stop waits for that answer without a
-  /// limit, and then saves the rest.
+  /// Whether a record was passed on and now waits for an answer instead of a disk. A stop waits for that answer without a
+  /// time limit, and then saves the remaining bytes.
   package var awaitsAnswer: @Sendable () -> Bool = { false }
 
   /// Creates a download from 0 without conditions, into a part file in `parts`.

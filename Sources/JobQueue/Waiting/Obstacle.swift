@@ -86,8 +86,8 @@ package struct Obstacle: Sendable, Decodable, Hashable {
 package struct WorkerStart: Sendable, Decodable, Hashable {
   /// The queue's store.
   package let store: String
-  /// The queue that the worker must name, because live workers that mount the store claim only from other queues; nil if it
-  /// need not name one.
+  /// The queue that the worker must name with `--queue`, because live workers already mount the store but claim only from
+  /// other queues. Nil if the worker does not have to name a queue.
   package let queue: String?
   /// The URL schemes of the jobs that a worker accepts only with an option.
   package let schemes: [String]?

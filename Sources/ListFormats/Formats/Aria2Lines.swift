@@ -37,7 +37,7 @@ struct Aria2Lines: ListParser {
       return nil
     }
     if isIndented, isCertain {
-      let reason = "an indented line is an option, such as out=NAME"
+      let reason = "the line is indented, but it is not an option such as out=NAME"
       return begin(.failure(Fault(line: line.number, reason: reason)))
     }
     do throws(ListFault) {

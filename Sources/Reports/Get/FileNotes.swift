@@ -40,7 +40,8 @@ struct FileNotes {
     }
     if undated > 0 {
       let files = undated == 1 ? "1 file has" : "\(undated) files have"
-      lines.append("\(files) the time of the download, because the server sent none")
+      lines.append(
+        "\(files) the time of the download, because the server sent no modification time")
     }
     return lines
   }

@@ -79,7 +79,7 @@ extension Obstacle {
     case .interval:
       return Finding(
         reason == nil
-          ? "the interval of the host \(name) allows no other start yet"
+          ? "the interval of the host \(name) does not allow another start yet"
           : "the interval of the host \(name) lets only some of its jobs start now",
         "shorten it with",
         "haul host set \(word) --interval TIME")

@@ -81,7 +81,7 @@ enum JobOptionTable {
       .maxAttempts, "<n>", AttemptCount.self,
       "Fail the job after this many failures. Default: 5."
     ) { .number(Int64($0.count)) },
-    .value(.maxBytes, "<size>", ByteCount.self, "Fail the job if its file is larger.") {
+    .value(.maxBytes, "<size>", ByteCount.self, "Fail the job if its file is larger than this.") {
       .number($0.bytes)
     },
     .value(
@@ -97,12 +97,12 @@ enum JobOptionTable {
       "Accept a response without Content-Length even if nothing else confirms that it is complete."),
     .flag(
       .contentDisposition,
-      "Give the file the name that the server sends (Content-Disposition). It never replaces another file. With --if-exists replace it gets a number."
+      "Use the file name that the server sends in Content-Disposition. Such a file never replaces another one. With --if-exists replace, Haul adds a number to its name."
     ),
     .flag(.remoteTime, "Give the file the source's modification time."),
     .denial(
       .recordDigest, for: [.submit, .queue],
-      "Do not record the SHA-256 of the file. 'haul verify' then knows only its length, unless another digest was checked."
+      "Do not record the SHA-256 of the file. 'haul verify' can then compare only its length, unless Haul checked another digest."
     ),
     .value(
       .credential, "<name>", CredentialArgument.self, for: [.submit, .queue],
@@ -114,11 +114,11 @@ enum JobOptionTable {
     ) { .number($0.rate.bytes) },
     .value(
       .connectTimeout, "<duration>", TimeoutArgument.self,
-      "The longest time for making a connection. Default: 10s."
+      "The maximum time to make a connection. Default: 10s."
     ) { .number($0.seconds) },
     .value(
       .stallTimeout, "<duration>", TimeoutArgument.self,
-      "The longest time without data from the source, also before the first byte. Default: 60s."
+      "The maximum time without data from the source, including the wait for the first byte. Default: 60s."
     ) { .number($0.seconds) },
   ]
 

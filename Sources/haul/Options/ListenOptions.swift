@@ -23,8 +23,8 @@ struct ListenOptions: OptionGroup {
     .value(
       "listen-token-file", "<file>", \.tokenFile, environment: "HAUL_LISTEN_TOKEN_FILE",
       """
-      A file whose first line is the token. Programs send it as a bearer token. People type it once into a form. \
-      Only the owner may be able to read the file.
+      A file whose first line is the token. Programs send it as a bearer token. In a browser, type it once into \
+      the form. Only its owner may have permission to read the file.
       """
     ).from(.files),
   ]

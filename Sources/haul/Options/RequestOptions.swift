@@ -11,7 +11,8 @@ struct CredentialOptions: OptionGroup {
   static let options: [Option<Self>] = [
     .value(
       "credentials", "<dir>", \.directory, environment: "HAUL_CREDENTIALS",
-      "The directory with the credentials that jobs may name. Each is a file with its name.")
+      "The directory with the credentials that jobs may name. Each credential is a file of that name."
+    )
   ]
 
   var directory: String?
@@ -24,8 +25,8 @@ struct RequestOptions: OptionGroup {
     .value(
       "netrc", "<file>", \.netrc, environment: "HAUL_NETRC",
       """
-      A file with users and passwords by host, in the format of ~/.netrc. For http an entry must name the port, such as \
-      'machine HOST:80'. 'haul get' also uses other entries, and 'default', for the hosts that you type.
+      A file with users and passwords by host, in the format of ~/.netrc. For http an entry must name the port, such \
+      as 'machine HOST:80'. For hosts that you type, 'haul get' also uses entries without a port, and 'default'.
       """
     ).from(.files),
     .value(

@@ -10,9 +10,8 @@ struct CoordinatorCommand: HaulCommand {
   static let abstract =
     "Run pool maintenance: reclaim work from dead workers and start scheduled jobs."
   static let discussion = """
-    You can run any number of coordinators. One leads, and the others stand by. A pool also works without a \
-    coordinator: one of its workers does the work then. SIGTERM, SIGINT or SIGHUP stops a coordinator \
-    gracefully.
+    You can run any number of coordinators. One leads, and the others stand by. Without a coordinator, one \
+    of the workers does this work. SIGTERM, SIGINT or SIGHUP stops a coordinator gracefully.
 
     With --listen the coordinator serves a web page that shows the pool, and metrics for Prometheus.
     """

@@ -16,10 +16,10 @@ struct GetCommand: HaulCommand {
   static let name = "get"
   static let abstract = "Download URLs now, without any setup."
   static let discussion = """
-    Haul writes files to the current directory or to --dir, under the last part of each URL. Use -o to name \
-    the file of a single URL. If Ctrl-C or a crash interrupts the command, run it again: it continues where \
-    it stopped. Haul does not download a finished file again while that file exists with the same length. \
-    After a completed run, --if-exists replace or rename downloads all files again.
+    Haul names each file after the last part of its URL and writes it to the current directory or to --dir. \
+    Use -o to name the file of a single URL. If Ctrl-C or a crash interrupts the command, run it again: it \
+    continues where it stopped. Haul does not download a finished file again while that file exists with \
+    the same length. After a completed run, --if-exists replace or rename downloads all files again.
 
     The queue is a PostgreSQL database that Haul starts when it needs it. Its data are in \
     ~/.local/state/haul (for root: /var/lib/haul) or in HAUL_STATE_DIR. Before Haul adds bytes to a partial \
@@ -115,7 +115,7 @@ struct GetCommand: HaulCommand {
     "--timestamping": ofRefreshing,
   ]
   static let remarks = [
-    "-c": "Haul always continues a partial file; here -c is short for --concurrency."
+    "-c": "Haul always continues a partial file. Here -c is short for --concurrency."
   ]
   private static let ofName =
     "Haul names a file after the last part of its URL. Use -o for another name."

@@ -23,8 +23,8 @@ struct SubmitCommand: HaulCommand {
     ETag or Last-Modified. If it has not changed, the file stays and no bytes are downloaded. If it has \
     changed, or the local file is missing or has another length, Haul downloads it again. The old file stays \
     until the new one is complete. Options that you do not give again keep their values, except digest and \
-    length. A job that waits or runs downloads what its source has at that time. To download a damaged file \
-    again, use 'haul verify --requeue JOB'.
+    length. A waiting or running job stays unchanged, because it downloads the current file anyway. To \
+    download a damaged file again, use 'haul verify --requeue JOB'.
 
     A list has one URL a line. Haul skips blank lines and lines that start with #. More URLs on a line, \
     separated by tabs, are mirrors of the same file. Haul tries them in that order. Haul recognizes these \
@@ -81,13 +81,14 @@ struct SubmitCommand: HaulCommand {
         "priority", "<n>", \.priority, in: 0...9,
         "The priority, from 0 (first) to 9 (last). Default: 5."),
       .value(
-        "out", short: "o", "<path>", \.out, "The path in the store for the file of a single URL."),
+        "out", short: "o", "<path>", \.out,
+        "Where to save the file of a single URL: a path in the store."),
       .value(
         "checksum", "<alg=digest>", \.checksum,
         "The digest that the file of a single URL must have."),
       .value(
         "not-before", "<when>", \.notBefore,
-        "Do not start before this time: 90s, 1h30m, or an RFC 3339 time."),
+        "Do not start before this time: a duration from now such as 1h30m, or an RFC 3339 time."),
       .flag(
         "wait", \.wait,
         "Wait until these jobs have ended, including those that were in the queue already. With --batch, wait for the whole batch."

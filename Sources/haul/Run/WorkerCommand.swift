@@ -13,8 +13,8 @@ struct WorkerCommand: HaulCommand {
   static let discussion = """
     SIGTERM, SIGINT or SIGHUP drains the worker (SIGHUP not under nohup). It claims no more jobs, saves the \
     progress of running ones, gives them back and exits with 0. A second signal stops it at once with 75, \
-    and other workers take over within seconds. It also exits with 75 if the database stays away for longer \
-    than a lease while it drains. If a store or queue does not exist, it exits with 78. Repair the \
+    and other workers take over within seconds. It also exits with 75 if it cannot reach the database for \
+    longer than a lease while it drains. If a store or queue does not exist, it exits with 78. Repair the \
     configuration before you start it again.
 
     Haul refuses private, loopback and link-local addresses unless --allow-net allows them. If jobs of a \
@@ -38,10 +38,10 @@ struct WorkerCommand: HaulCommand {
       client-certificate  certificate and key, in PEM
       ssh-key             user and key, only for sftp
 
-    Haul sends a credential to the URL of a job if that URL has one of the origins. It stops at the first \
-    redirect to another origin. Haul reads the file again for each job. If this worker lacks the credential \
-    of a job, the job waits up to a day for a worker that has it. Haul reads the files of --netrc and \
-    --cookies once, at the start.
+    Haul sends a credential to the URL of a job if that URL has one of the origins. After the first \
+    redirect to another origin, it no longer sends the credential. Haul reads the file again for each job. \
+    If this worker lacks the credential of a job, the job waits up to a day for a worker that has it. Haul \
+    reads the files of --netrc and --cookies once, at the start.
 
     Workers without --allow-scheme fail jobs with ftp, ftps or sftp URLs, and a worker without --queue \
     serves all queues. Give such jobs a queue of their own, and name the queues of all other workers with \
@@ -88,7 +88,7 @@ struct WorkerCommand: HaulCommand {
       ),
       .flag(
         "exit-when-idle", \.exitWhenIdle,
-        "Stop when nothing is queued, scheduled, interrupted or running in the queues."),
+        "Stop when the queues have no queued, scheduled, interrupted or running jobs."),
       .value(
         "on-complete", "<command>", \.onComplete, environment: "HAUL_ON_COMPLETE",
         "Run this command with /bin/sh after each completed job."),

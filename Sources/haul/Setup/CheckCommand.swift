@@ -16,8 +16,8 @@ struct CheckCommand: HaulCommand {
     Haul prints one line for each finding: ok, warn or fail. Below warn and fail it says what to do. It \
     exits with 0 unless a finding is fail. Then it exits with 78, or with the code of the error if the \
     connection failed. It changes nothing, except that it creates a small file below .haul in a store and \
-    removes it. Haul counts queues and health over the whole pool, which takes a while with millions of \
-    jobs.
+    removes it. To check queues and health, Haul reads the whole pool, which takes a while with millions \
+    of jobs.
 
     Without --store Haul checks the stores that were initialised on this machine.
     """

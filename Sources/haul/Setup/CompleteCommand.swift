@@ -11,7 +11,8 @@ struct CompleteCommand: HaulCommand {
     [
       .value("line", "<text>", \.line, "The whole line up to the cursor, for bash."),
       .value(
-        "replaced", "<text>", \.replaced, "What of its end bash puts a candidate in the place of."),
+        "replaced", "<text>", \.replaced, "The end of the line that bash replaces with a candidate."
+      ),
       .value(
         "timeout", "<duration>", \.timeout, environment: "HAUL_COMPLETION_TIMEOUT",
         "How long to wait for the database."),

@@ -10,8 +10,9 @@ struct HostUnblockCommand: HaulCommand {
   static let role: PoolRole? = .admin
   static let abstract = "Let jobs of a blocked host start again."
   static let discussion = """
-    This ends a block by 'haul host block', after failures, or at the wish of the host. The host gets its \
-    full cap again. Jobs that wait for their next attempt still wait: see 'haul jobs --state scheduled'.
+    This ends a block that an operator set, that followed failures, or that the host asked for. The host \
+    gets its full cap again. Jobs that wait for their next attempt still wait: see 'haul jobs --state \
+    scheduled'.
     """
   static let examples = [
     Example("haul host unblock example.org", "Lets the waiting jobs of example.org start."),

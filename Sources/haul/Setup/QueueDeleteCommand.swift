@@ -12,8 +12,8 @@ struct QueueDeleteCommand: HaulCommand {
     If jobs of the queue wait or run, the command changes nothing and exits with 65. Haul deletes the \
     settings of the queue. It keeps ended jobs and their files. 'haul retry' can no longer queue failed and \
     cancelled jobs of the queue: submit their URLs to another queue. You can create a queue with the same \
-    name later. Haul lists live workers that name the queue in --queue on standard error, and asks on a \
-    terminal first. They continue, but exit with 78 at their next start with it.
+    name later. On standard error, Haul lists the live workers that name the queue in --queue. On a \
+    terminal it asks first. These workers continue, but exit with 78 if they start with that option again.
     """
   static let examples = [
     Example("haul queue delete scratch", "Deletes the queue scratch."),

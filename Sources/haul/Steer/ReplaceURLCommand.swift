@@ -11,7 +11,7 @@ struct ReplaceURLCommand: HaulCommand {
   static let abstract = "Give jobs new URLs, for example after signed URLs have expired."
   static let discussion = """
     Each line of the file is a new URL, or an old URL, a space and a new URL. Haul gives a new URL to the job whose \
-    URL is the same up to the '?'. Mirrors of a job stay as they are.
+    URL is the same up to the '?'. It does not change the mirrors of a job.
 
     The command stops running jobs first. Then it queues every job that has a new URL, also failed and paused ones. \
     It does not change completed or cancelled jobs. If you interrupt the command, some jobs may stay paused: run it again.

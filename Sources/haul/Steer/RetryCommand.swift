@@ -7,9 +7,9 @@ struct RetryCommand: ControlCommand {
   static let abstract = "Queue failed and cancelled jobs again."
   static let discussion = """
     Earlier attempts no longer count against a job's limit. With --error Haul retries only jobs that failed \
-    with that class. A job that failed with exists fails again while the file exists, unless you give \
-    --if-exists. If you name a job by id that waits for its next attempt, it stops waiting, unless its host \
-    is blocked.
+    with that class. A job that failed with the class exists fails again while the file exists, unless you \
+    give --if-exists. If you name a job by id while it waits for its next attempt, Haul ends the wait, \
+    unless the host is blocked.
     """
   static let examples = [
     Example("haul retry --batch films", "Queues the failed and cancelled jobs of films again."),

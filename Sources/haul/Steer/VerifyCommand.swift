@@ -12,7 +12,8 @@ struct VerifyCommand: HaulCommand {
     Haul reads the files of completed jobs and compares their length and digest. By default Haul records the \
     SHA-256 of each file. A file without a digest is compared only by its length. This happens if its job \
     used --no-record-digest, skipped an existing file, or ran with an older version. At the end Haul prints \
-    how many files it compared by digest, by length alone and not at all, and why.
+    how many files it compared by digest and how many by length only. It also prints how many files it did \
+    not compare, and why.
 
     Without --store Haul finds the stores of this machine. It looks at the directories where stores were \
     initialised, and takes those that have the marker of the store.
@@ -42,7 +43,7 @@ struct VerifyCommand: HaulCommand {
       ).from(.mounts("store")),
       .value(
         "since", "<time>", \.since,
-        "Only files finished since this time: a duration before now such as 1d, or a time such as 2026-11-21T18:00:00Z."
+        "Only files that finished after this time: a duration before now such as 1d, or a time such as 2026-11-21T18:00:00Z."
       ),
       .value(
         "sample", "<percent>", \.sample,

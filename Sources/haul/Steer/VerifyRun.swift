@@ -62,8 +62,8 @@ struct VerifyRun {
           ? "job \(job) no longer has a finished file"
           : "job \(job): its store is not on this machine")
     }
-    return "job \(job): the file is as recorded; compared by "
-      + (run.tally.byDigest > 0 ? "digest" : "length alone")
+    return "job \(job): the file matches its record, compared by "
+      + (run.tally.byDigest > 0 ? "digest" : "length only")
   }
 
   /// Compares a file. `queues` are the names of the existing queues.

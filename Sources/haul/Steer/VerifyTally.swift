@@ -3,7 +3,7 @@ import JobQueue
 import Stores
 import Terminal
 
-/// A finished file that is not as recorded, or that cannot be read.
+/// A finished file that does not match its record, or that cannot be read.
 struct FaultyFile: Sendable {
   let job: Int64
   let path: String
@@ -20,11 +20,11 @@ struct FaultyFile: Sendable {
 /// The results of a verification so far.
 struct VerifyTally: Sendable {
   private(set) var faults: [FaultyFile] = []
-  /// The number of files that are as recorded, including the digest.
+  /// The number of files that match their records, including the digest.
   private(set) var byDigest = 0
   /// The number of files that have the recorded length, but no recorded digest.
   private(set) var byLength = 0
-  /// The number of files that are missing or not as recorded.
+  /// The number of files that are missing or do not match their records.
   private var damaged = 0
   /// The number of files that cannot be read.
   private var unreadable = 0
@@ -91,21 +91,22 @@ struct VerifyTally: Sendable {
     return notes
   }
 
-  /// The result as a sentence: `300 files are as recorded: 280 compared by digest, 20 by length alone; 0 files not compared`.
+  /// The result without the final period: `300 files match their records: 280 by digest and 20 by length only. 0 files were
+  /// not compared`.
   var sentence: String {
-    "\(counted(right, "file")) \(right == 1 ? "is" : "are") as recorded: \(byDigest) compared by digest, \(byLength) by length alone; "
-      + "\(counted(notCompared, "file")) not compared"
+    "\(counted(right, "file")) \(right == 1 ? "matches its record" : "match their records"): \(byDigest) by digest and \(byLength) by length only. "
+      + "\(counted(notCompared, "file")) \(notCompared == 1 ? "was" : "were") not compared"
   }
 
-  /// The result with faulty files: `2 of 300 files are not as recorded; 2 jobs queued again; 298 files are …`
+  /// The result with faulty files: `2 of 300 files do not match their records. Haul queued 2 jobs again. 298 files match …`
   var failures: String {
-    if damaged == 0 { return "\(counted(unreadable, "file")) cannot be read; \(sentence)." }
+    if damaged == 0 { return "\(counted(unreadable, "file")) cannot be read. \(sentence)." }
     let again =
-      (requeued > 0 ? "; \(counted(requeued, "job")) queued again" : "")
+      (requeued > 0 ? " Haul queued \(counted(requeued, "job")) again." : "")
       + (queueless > 0
-        ? "; \(counted(queueless, "job")) not queued again because the queue was deleted: submit the URL to another queue"
+        ? " Haul did not queue \(counted(queueless, "job")) again because the queue was deleted: submit the URL to another queue."
         : "")
     return
-      "\(damaged) of \(counted(looked, "file")) \(damaged == 1 ? "is" : "are") not as recorded\(again); \(sentence)."
+      "\(damaged) of \(counted(looked, "file")) \(damaged == 1 ? "does not match its record" : "do not match their records").\(again) \(sentence)."
   }
 }

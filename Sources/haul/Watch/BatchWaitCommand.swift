@@ -6,8 +6,8 @@ struct BatchWaitCommand: HaulCommand {
   static let name = "wait"
   static let abstract = "Wait until all jobs of the given batches have ended."
   static let discussion = """
-    The command shows what runs, and at the end the result of each batch. The jobs do not depend on it: you \
-    can stop it and start it again.
+    The command shows the running jobs and, at the end, the result of each batch. The jobs do not depend on \
+    it, so you can stop it and start it again.
     """
   static let examples = [
     Example(

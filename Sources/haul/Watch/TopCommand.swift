@@ -18,9 +18,9 @@ struct TopCommand: HaulCommand {
     or host. v compares a finished file with its recorded length and digest. + and - change the priority, \
     and > shows older jobs.
 
-    With --queue or --batch Haul shows only running jobs, queues, batches, jobs and figures of that part. \
-    Hosts, workers and failures are those of the whole pool. If the command is killed with SIGKILL, run \
-    'reset' to restore the terminal.
+    With --queue or --batch, Haul shows only the running jobs, queues, batches, jobs and figures of that \
+    queue or batch. Hosts, workers and failures are those of the whole pool. If the command is killed with \
+    SIGKILL, run 'reset' to restore the terminal.
     """
   static let examples = [
     Example("haul top", "Shows the whole pool."),

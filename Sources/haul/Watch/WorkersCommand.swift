@@ -9,19 +9,21 @@ struct WorkersCommand: HaulCommand {
   static let name = "workers"
   static let abstract = "List workers, and whether each one is running."
   static let discussion = """
-    Haul leaves out workers that stopped or died, and counts them on standard error. To list them too, use \
-    --all or give their ids. This is also true for --json.
+    Haul does not list workers that stopped or died, but counts them on standard error. To list them too, \
+    use --all or give their ids. The same applies to --json.
     """
   static let examples = [
     Example("haul workers", "Lists live workers."),
-    Example("haul workers --all --json", "Prints all workers, also former ones, as JSON."),
+    Example(
+      "haul workers --all --json", "Prints all workers as JSON, including stopped and dead workers."
+    ),
   ]
   static let options: [Option<Self>] =
     [.flag("all", \.all, "Also list workers that stopped or died.")]
     + group(\.limit) + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
     .repeated(
-      "worker", \.workers, isRequired: false, "Ids of workers, also of former ones."
+      "worker", \.workers, isRequired: false, "Ids of workers, including stopped and dead workers."
     )
     .from(.names("worker"))
   ]

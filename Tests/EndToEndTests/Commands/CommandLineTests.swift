@@ -249,7 +249,8 @@ struct CommandLineTests {
       await connection.close()
       let name = line.prefix { $0 != " " }
       try await check(
-        Refusal(line, 78, "haul \(name): the database has schema version 999, this program knows"),
+        Refusal(
+          line, 78, "haul \(name): the database has schema version 999, but this program knows"),
         on: database)
     }
   }

@@ -37,7 +37,7 @@ import Testing
         try await admin.execute("CREATE SCHEMA haul")
         try await expect(
           "migrate", on: database.conninfo, code: 78,
-          says: "the schema haul belongs to postgres, and Haul's belongs to haul_admin")
+          says: "the schema haul belongs to postgres, but it must belong to haul_admin")
         try await admin.execute("ALTER SCHEMA haul OWNER TO haul_admin")
         let output = try await ChildProcess.run(
           HaulProcess.path, ["migrate", "--share-roles"],

@@ -61,7 +61,7 @@ import Testing
       #expect(output.exit == .code(78))
       #expect(
         output.standardError == [
-          "haul migrate: the database \(name) has the encoding \(encoding), and Haul needs UTF8: make one with 'createdb --encoding UTF8 --template template0 NAME'."
+          "haul migrate: the database \(name) has the encoding \(encoding), but Haul needs UTF8: create a database with 'createdb --encoding UTF8 --template template0 NAME'."
         ])
       let other = try await Connection.connect(
         ConnectionConfiguration(conninfo: place, applicationName: "haul-tests"))

@@ -85,7 +85,7 @@ import Testing
       let verified = try await pool.command("verify", "--store", "data=\(pool.directory)")
       #expect(
         verified == [
-          "1 file is as recorded: 0 compared by digest, 1 by length alone; 0 files not compared"
+          "1 file matches its record: 0 by digest and 1 by length only. 0 files were not compared"
         ])
       #expect(try pool.parts() == [])
     }

@@ -97,7 +97,8 @@ import Testing
       })
     #expect(
       output.said.contains(
-        "haul get: 1 file has the time of the download, because the server sent none"))
+        "haul get: 1 file has the time of the download, because the server sent no modification time"
+      ))
     try await HaulPool.open { pool in
       let job = try await pool.submit(origin.url("/film.zip"), to: "film.zip")
       #expect(try await pool.worker("--exit-when-idle").exit() == .code(0))

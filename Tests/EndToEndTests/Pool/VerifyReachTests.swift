@@ -11,12 +11,13 @@ struct VerifyReachTests {
     }
   }
 
-  /// `3 files are as recorded: 3 compared by digest, …`
+  /// `3 files match their records: 3 by digest and …`
   private func right(_ byDigest: Int, byLength: Int = 0, notCompared: Int = 0) -> String {
     let count = byDigest + byLength
-    return "\(count == 1 ? "1 file is" : "\(count) files are") as recorded: \(byDigest) compared "
-      + "by digest, \(byLength) by length alone; "
-      + "\(notCompared == 1 ? "1 file" : "\(notCompared) files") not compared"
+    return
+      "\(count == 1 ? "1 file matches its record" : "\(count) files match their records"): \(byDigest) "
+      + "by digest and \(byLength) by length only. "
+      + "\(notCompared == 1 ? "1 file was" : "\(notCompared) files were") not compared"
   }
 
   private func run(_ pool: HaulPool) async throws {
@@ -174,7 +175,8 @@ struct VerifyReachTests {
       try await holder.script("ROLLBACK")
       let end = try await screen.wait(for: "the end") { $0.rows.suffix(2).first == "exit 1" }
       #expect(!end.rows.contains { $0.contains("of 2 files ") && $0.contains("%") })
-      #expect(end.rows.contains { $0.hasPrefix("haul verify: 1 of 2 files is not as recorded") })
+      #expect(
+        end.rows.contains { $0.hasPrefix("haul verify: 1 of 2 files does not match its record") })
     }
   }
 }

@@ -53,18 +53,18 @@ import Testing
     #expect(found.standardOutput.contains { $0.contains("10 bytes long, not 50000") })
     let (files, counts) =
       digests == 4
-      ? ("1 file is", "1 compared by digest, 0 by length alone")
-      : ("2 files are", "0 compared by digest, 2 by length alone")
-    let rest = "; \(files) as recorded: \(counts); 0 files not compared."
+      ? ("1 file matches its record", "1 by digest and 0 by length only")
+      : ("2 files match their records", "0 by digest and 2 by length only")
+    let rest = " \(files): \(counts). 0 files were not compared."
     #expect(
       found.standardError
-        == ["haul verify: \(seen.count) of 4 files are not as recorded\(rest)"])
+        == ["haul verify: \(seen.count) of 4 files do not match their records.\(rest)"])
 
     let again = try await pool.haul(["verify", "--requeue"] + store)
     #expect(again.exit == .code(1))
     #expect(
       again.standardError.last
-        == "haul verify: \(seen.count) of 4 files are not as recorded; \(seen.count) jobs queued again\(rest)"
+        == "haul verify: \(seen.count) of 4 files do not match their records. Haul queued \(seen.count) jobs again.\(rest)"
     )
     #expect(try await pool.worker("--exit-when-idle").exit(within: .seconds(60)) == .code(0))
     #expect(
@@ -75,9 +75,9 @@ import Testing
     #expect(right.exit == .code(0))
     #expect(
       right.standardOutput == [
-        "4 files are as recorded: "
-          + (digests == 4 ? "4 compared by digest, 0" : "0 compared by digest, 4")
-          + " by length alone; 0 files not compared"
+        "4 files match their records: "
+          + (digests == 4 ? "4 by digest and 0" : "0 by digest and 4")
+          + " by length only. 0 files were not compared"
       ])
     #expect(try await pool.violations() == [])
   }
@@ -103,12 +103,12 @@ import Testing
       #expect(
         try await pool.command("verify", "--store", "\(HaulPool.store)=\(other.path)", "--requeue")
           == [
-            "0 files are as recorded: 0 compared by digest, 0 by length alone; 1 file not compared"
+            "0 files match their records: 0 by digest and 0 by length only. 1 file was not compared"
           ])
       // Both disks are on this machine, and the file is on one of them.
       #expect(
         try await pool.command("verify") == [
-          "1 file is as recorded: 1 compared by digest, 0 by length alone; 0 files not compared"
+          "1 file matches its record: 1 by digest and 0 by length only. 0 files were not compared"
         ])
       // Whoever names the job knows that it is missed.
       let named = try await pool.haul(
@@ -116,7 +116,7 @@ import Testing
       #expect(named.exit == .code(1))
       #expect(
         named.standardError == [
-          "haul verify: 1 of 1 file is not as recorded; 1 job queued again; 0 files are as recorded: 0 compared by digest, 0 by length alone; 0 files not compared."
+          "haul verify: 1 of 1 file does not match its record. Haul queued 1 job again. 0 files match their records: 0 by digest and 0 by length only. 0 files were not compared."
         ])
       #expect(try await pool.state(of: 1) == "queued")
       let waiting = try await pool.haul(
@@ -145,12 +145,12 @@ import Testing
       let store = ["--store", "\(HaulPool.store)=\(pool.directory)"]
       #expect(
         try await pool.haul(["verify"] + store).standardOutput == [
-          "1 file is as recorded: 1 compared by digest, 0 by length alone; 0 files not compared"
+          "1 file matches its record: 1 by digest and 0 by length only. 0 files were not compared"
         ])
       let elsewhere = try await pool.haul(["verify", "--store", "other=\(other.path)"])
       #expect(
         elsewhere.standardOutput == [
-          "0 files are as recorded: 0 compared by digest, 0 by length alone; 1 file not compared"
+          "0 files match their records: 0 by digest and 0 by length only. 1 file was not compared"
         ])
       #expect(
         elsewhere.standardError == [
@@ -161,7 +161,7 @@ import Testing
       #expect(gone.exit == .code(1))
       #expect(
         gone.standardError == [
-          "haul verify: 1 of 1 file is not as recorded; 1 job not queued again because the queue was deleted: submit the URL to another queue; 0 files are as recorded: 0 compared by digest, 0 by length alone; 0 files not compared."
+          "haul verify: 1 of 1 file does not match its record. Haul did not queue 1 job again because the queue was deleted: submit the URL to another queue. 0 files match their records: 0 by digest and 0 by length only. 0 files were not compared."
         ])
     }
   }
@@ -225,7 +225,7 @@ import Testing
       #expect(
         output.standardError == [
           "haul verify: could not read 2 files",
-          "haul verify: 2 of 3 files are not as recorded; 1 job queued again; 1 file is as recorded: 1 compared by digest, 0 by length alone; 2 files not compared.",
+          "haul verify: 2 of 3 files do not match their records. Haul queued 1 job again. 1 file matches its record: 1 by digest and 0 by length only. 2 files were not compared.",
         ])
       // Of files that cannot be read it is not said that they are damaged.
       let closed: Int64 = try await pool.value("SELECT job FROM haul.jobs WHERE path = 'closed'")
@@ -235,7 +235,7 @@ import Testing
       #expect(unreadable.exit == .code(1))
       #expect(
         unreadable.standardError == [
-          "haul verify: 1 file cannot be read; 0 files are as recorded: 0 compared by digest, 0 by length alone; 1 file not compared."
+          "haul verify: 1 file cannot be read. 0 files match their records: 0 by digest and 0 by length only. 1 file was not compared."
         ])
       #expect(
         try await pool.values("SELECT path FROM haul.jobs WHERE state = 'queued'") == ["short"])

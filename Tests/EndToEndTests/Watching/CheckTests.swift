@@ -228,7 +228,7 @@ struct CheckTests {
       #expect(unseen.exit == .code(78))
       #expect(
         troubles(unseen.lines) == [
-          "fail roles: all four exist; \(stranger) may do nothing in this pool",
+          "fail roles: all four exist, but \(stranger) has no rights in this pool",
           "warn schema: not permitted to see it",
         ])
       try await pool.admin.script("DROP ROLE \"\(monitor)\"; DROP ROLE \"\(stranger)\"")

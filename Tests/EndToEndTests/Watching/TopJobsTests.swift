@@ -81,7 +81,7 @@ struct TopJobsTests {
         && rows.contains { $0.hasSuffix("/two: 1") }
     }
     try await stage.screen.type("v")
-    try await stage.line(containing: "the file is as recorded; compared by digest")
+    try await stage.line(containing: "the file matches its record, compared by digest")
     try FileManager.default.removeItem(atPath: pool.directory + "/films/two")
     try await stage.screen.type("v")
     try await stage.line(containing: ": missing")

@@ -54,7 +54,7 @@ struct EngineRefusalTests {
       #expect(error.errorClass == .connect)
       #expect(
         error.description.hasSuffix(
-          "; skipped because they are not public: 127.0.0.1; if you trust it, set addressPolicy to allow 127.0.0.1/32"
+          ". Haul skipped these addresses because they are not public: 127.0.0.1; if you trust it, set addressPolicy to allow 127.0.0.1/32"
         ),
         "\(error)")
     }
