@@ -16,7 +16,10 @@ extension CheckVerdicts {
     if let first = never.first {
       let whose = never.count == 1 ? "the store \(first)" : "\(counted(never.count, "store"))"
       return [
-        .ok("files", "\(digests); those of \(whose) were never verified. Run 'haul verify' there")
+        .ok(
+          "files",
+          "\(digests). The files of \(whose) were never verified. Run 'haul verify' where \(never.count == 1 ? "it is" : "they are") mounted"
+        )
       ]
     }
     if counts.withoutDigest > 0 {

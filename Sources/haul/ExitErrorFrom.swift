@@ -54,7 +54,7 @@ extension ExitError {
       self.init(
         .configuration,
         "this program does not understand the answer of the database. Run 'haul migrate', or use the Haul version "
-          + "that last migrated it.")
+          + "that last migrated the database.")
     default: self.init(.tryAgain, "\(error)")
     }
   }
@@ -139,7 +139,8 @@ extension ExitError {
       (code, advice) = (.tryAgain, "The last step may or may not have taken effect. Try again.")
     case .decoding, .noSession, .noTransactions, .misuse:
       (code, advice) = (
-        .configuration, "Run 'haul migrate', or use the Haul version that last migrated it."
+        .configuration,
+        "Run 'haul migrate', or use the Haul version that last migrated the database."
       )
     case .configuration, .connecting, .server:
       let row = DatabaseErrorTable.row(for: error) ?? DatabaseErrorTable.unexplained

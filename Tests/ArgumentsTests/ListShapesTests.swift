@@ -225,7 +225,7 @@ struct ListShapesTests {
         "[\"https://h/a\", 5, {\"url\":\"https://h/b\",\"cheksum\":1}]",
         [
           "1 https://h/a", "1! it is not a JSON object",
-          "1! 'cheksum' is not the name of a field. Did you mean 'digest'? Use --digest-column 'cheksum' to read it as that",
+          "1! 'cheksum' is not the name of a field. Did you mean 'digest'? Use --digest-column 'cheksum' to read it as digest",
         ]
       ),
       (

@@ -203,11 +203,11 @@ struct ListTests {
   @Test(arguments: [
     (
       "{\"url\":\"h\",\"out\":\"x\"}",
-      "'out' is not the name of a field. Did you mean 'path'? Use --name-column 'out' to read it as that"
+      "'out' is not the name of a field. Did you mean 'path'? Use --name-column 'out' to read it as path"
     ),
     (
       "{\"url\":\"h\",\"cheksum\":\"x\"}",
-      "'cheksum' is not the name of a field. Did you mean 'digest'? Use --digest-column 'cheksum' to read it as that"
+      "'cheksum' is not the name of a field. Did you mean 'digest'? Use --digest-column 'cheksum' to read it as digest"
     ),
     (
       "{\"url\":\"h\",\"max_atempts\":\"x\"}",

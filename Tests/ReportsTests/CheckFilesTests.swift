@@ -28,11 +28,11 @@ struct CheckFilesTests {
     let cases: [(DigestCounts, [StoreRow], String)] = [
       (
         counts(12, 0), [new, verified],
-        "12 finished files, all with a digest; those of the store films were never verified. Run 'haul verify' there"
+        "12 finished files, all with a digest. The files of the store films were never verified. Run 'haul verify' where it is mounted"
       ),
       (
         counts(12, 3), [new, store("books")],
-        "12 finished files, 3 of them without a digest; those of 2 stores were never verified. Run 'haul verify' there"
+        "12 finished files, 3 of them without a digest. The files of 2 stores were never verified. Run 'haul verify' where they are mounted"
       ),
       (
         DigestCounts(ended: 1_000_000, completed: 999_000, withoutDigest: 3), [verified],

@@ -69,7 +69,7 @@ struct ListMember: Sendable, Equatable {
       default: nil
       }
     let way =
-      option.map { "Use \($0) '\(shown)' to read it as that" }
+      option.map { "Use \($0) '\(shown)' to read it as \(meant.name)" }
       ?? "Use --url-column to ignore it"
     throw ListFault("'\(shown)' is not the name of a field. Did you mean '\(meant.name)'? \(way)")
   }

@@ -65,14 +65,13 @@ struct RescueWorkerCommand: HaulCommand {
 
   private static func sentence(_ rescued: JobQueue.RescuedWorker, hasSuccessor: Bool) -> String {
     let jobs = rescued.jobs == 1 ? "its job" : "its \(rescued.jobs) jobs"
-    let go = rescued.jobs == 1 ? "goes" : "go"
-    let next = hasSuccessor ? "\(go) to other workers" : "can be taken by another worker"
+    let next = hasSuccessor ? "Other workers take over" : "Another worker can take over"
     let start = rescued.hadEnded ? "has ended already" : "is fenced"
     if rescued.kept > 0 {
       return
-        "\(start); \(rescued.jobs) of its \(rescued.jobs + rescued.kept) jobs \(hasSuccessor ? "go to" : "can be taken by") other workers now, the rest when another session unlocks their hosts"
+        "\(start). \(next) \(rescued.jobs) of its \(rescued.jobs + rescued.kept) jobs now, and the rest when another session unlocks their hosts"
     }
     return rescued.jobs == 0
-      ? "\(start) and held no job" : "\(start); \(jobs) \(next)"
+      ? "\(start) and held no job" : "\(start). \(next) \(jobs)"
   }
 }

@@ -36,8 +36,8 @@ struct HostUnblockCommand: HaulCommand {
       orSay: "\(name): unblocked" + Self.sentence(scheduled, of: name))
   }
 
-  /// Returns the text about jobs that still wait: `; 3 jobs still wait for their start times, the next in 12s, the last in
-  /// 4m10s: haul jobs …`
+  /// Returns the text about jobs that still wait: `. 3 jobs still wait for their start times, the next in 12s, the last in
+  /// 4m10s. List them with: haul jobs …`
   static func sentence(_ scheduled: JobQueue.Scheduled, of host: String) -> String {
     if scheduled.jobs == 0 { return "" }
     let next = HumanFormat.duration(scheduled.next)
@@ -46,7 +46,8 @@ struct HostUnblockCommand: HaulCommand {
       scheduled.jobs == 1
       ? "job still waits for its start time" : "jobs still wait for their start times"
     let times = next == last ? "in \(next)" : "the next in \(next), the last in \(last)"
-    return "; \(scheduled.jobs) \(wait), \(times): "
+    return
+      ". \(scheduled.jobs) \(wait), \(times). List \(scheduled.jobs == 1 ? "it" : "them") with: "
       + "haul jobs --state scheduled --host \(shellWord(host))"
   }
 }

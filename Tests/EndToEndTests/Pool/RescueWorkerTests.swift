@@ -18,7 +18,7 @@ import Testing
       let output = try await pool.command("rescue", "worker", "\(number)")
       #expect(
         output == [
-          "worker \(number) (\(try await machine(pool, number))) is fenced; its job goes to other workers"
+          "worker \(number) (\(try await machine(pool, number))) is fenced. Other workers take over its job"
         ])
       // Nobody has told its process anything.
       #expect(try await first.exit() == .code(0))

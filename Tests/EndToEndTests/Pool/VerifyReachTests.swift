@@ -109,7 +109,7 @@ struct VerifyReachTests {
       try await pool.submit(origin.url("/a"), to: "a")
       try await run(pool)
       let new =
-        "ok    files         1 finished file, all with a digest; those of the store data were never verified. Run 'haul verify' there"
+        "ok    files         1 finished file, all with a digest. The files of the store data were never verified. Run 'haul verify' where it is mounted"
       #expect(try await files() == [new])
       // A part of the pool that somebody chose is not its files.
       try await pool.command("verify", "1")
