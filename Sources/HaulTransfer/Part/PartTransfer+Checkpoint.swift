@@ -1,3 +1,4 @@
+import HaulSystem
 import Synchronization
 
 /// Saves durable progress: syncs the bytes first, then records them.
@@ -17,15 +18,32 @@ extension PartTransfer {
     await saving?.value
   }
 
-  /// Saves every ``TransferRequest/checkpointTime`` until cancelled, measured from the start of one save to the start of the
-  /// next. However slow the disk is, a crash costs at most that time and one write.
-  func keepSaving() async {
-    var begun = ContinuousClock.now
-    var time = order.firstCheckpoint ?? order.checkpointTime
-    while (try? await Task.sleep(until: begun + time, clock: .continuous)) != nil {
-      begun = .now
-      time = order.checkpointTime
-      await checkpoint()
+  /// The times at which the transfers of this process save.
+  private static let alarms = Alarms()
+
+  /// Saves every ``TransferRequest/checkpointTime`` until ``stopSaving()``, measured from the start of one save to the start of
+  /// the next. However slow the disk is, a crash costs at most that time and one write.
+  func keepSaving() {
+    save(at: .now + (order.firstCheckpoint ?? order.checkpointTime))
+  }
+
+  private func save(at time: ContinuousClock.Instant) {
+    Self.alarms.set(self, at: time) {
+      Task {
+        let begun = ContinuousClock.now
+        await self.checkpoint()
+        self.shared.withLock { shared in
+          if shared.savesRegularly { self.save(at: begun + self.order.checkpointTime) }
+        }
+      }
+    }
+  }
+
+  /// Ends ``keepSaving()``. A save in progress continues.
+  func stopSaving() {
+    shared.withLock { shared in
+      shared.savesRegularly = false
+      Self.alarms.remove(self)
     }
   }
 

@@ -181,7 +181,10 @@ extension PartTransfer {
       shared.body = body
       shared.report.fetched += Int64(buffer.count)
       shared.receivedAt = .now
-      if shared.timer == nil, !body.isAsAnnounced { shared.timer = Task { await keepSaving() } }
+      if !shared.savesRegularly, !body.isAsAnnounced {
+        shared.savesRegularly = true
+        keepSaving()
+      }
       if let limit = shared.state.policy.maximumLength, body.position > limit {
         return (.stop, false)
       }

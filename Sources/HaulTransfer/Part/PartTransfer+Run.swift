@@ -14,7 +14,7 @@ extension PartTransfer {
     } onCancel: {
       stop()
     }
-    shared.withLock { $0.timer }?.cancel()
+    stopSaving()
     endTrial(with: outcome)
     switch outcome {
     case .complete(let part, _):

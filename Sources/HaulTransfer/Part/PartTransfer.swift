@@ -70,8 +70,8 @@ package final class PartTransfer: Sendable {
     var isEnded: Bool { isStopped || isLost }
     /// Whether no request may be sent now.
     var isHeld: Bool { isPaused && !isEnded }
-    /// The task that saves regularly; nil until a body does not arrive at once.
-    var timer: Task<Void, Never>?
+    /// Whether the transfer saves regularly: from the first body that does not arrive at once until the run ends.
+    var savesRegularly = false
     /// The checkpoint in progress.
     var saving: Task<Void, Never>?
     /// The number of bytes fetched when progress was last saved.
