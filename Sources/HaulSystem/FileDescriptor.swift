@@ -64,10 +64,13 @@ package final class FileDescriptor: Sendable {
 
   /// The absolute path of the file in the kernel, or nil if the kernel has none. (proc(5))
   package var path: String? {
-    var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
-    let count = unsafe readlink("/proc/self/fd/\(raw)", &bytes, bytes.count)
-    guard count > 0, bytes[0] == UInt8(ascii: "/") else { return nil }
-    return String(decoding: bytes.prefix(count), as: UTF8.self)
+    unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { bytes in
+      guard let start = bytes.baseAddress else { return nil }
+      let count = unsafe readlink("/proc/self/fd/\(raw)", start, bytes.count)
+      guard count > 0, unsafe bytes[0] == CChar(UInt8(ascii: "/")) else { return nil }
+      return unsafe String(
+        decoding: UnsafeRawBufferPointer(start: start, count: count), as: UTF8.self)
+    }
   }
 
   /// Returns what the kernel knows about `path` below this directory, or nil if nothing exists there. If the last component is

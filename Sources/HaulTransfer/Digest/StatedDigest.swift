@@ -51,13 +51,15 @@ extension ResponseHead {
     return digests("x-goog-hash")
   }
 
+  private static let amazonFields = ["sha256", "sha1", "crc64nvme", "crc32c", "crc32"].map {
+    (name: "x-amz-checksum-\($0)", algorithm: $0)
+  }
+
   /// The checksums that Amazon S3 states; empty if they are composite, that is, checksums of the parts' checksums.
   private var amazonDigests: [ExpectedDigest] {
     guard value("x-amz-checksum-type")?.lowercased() != "composite" else { return [] }
-    return ["sha256", "sha1", "crc64nvme", "crc32c", "crc32"].flatMap { algorithm in
-      values("x-amz-checksum-\(algorithm)").compactMap {
-        ExpectedDigest(spelled: "\(algorithm)=\($0)")
-      }
+    return Self.amazonFields.flatMap { name, algorithm in
+      values(name).compactMap { ExpectedDigest(spelled: "\(algorithm)=\($0)") }
     }
   }
 }

@@ -137,6 +137,6 @@ package enum ExchangeOutcome: Sendable, Equatable {
   case stopped
   /// The exchange was cancelled: ``ExchangeHandle/cancel()``, the task's cancellation or the engine's shutdown.
   case cancelled
-  /// No usable head arrived.
-  case failed(TransferError)
+  /// No usable head arrived. The error is stored indirectly: a running exchange looks at its outcome for every piece.
+  indirect case failed(TransferError)
 }

@@ -18,14 +18,16 @@ package struct ResponseHead: Sendable, Equatable {
 
   /// Returns every value of `name`, in the order of the head; empty if the field is absent.
   package func values(_ name: String) -> [String] {
-    fields.filter { $0.isNamed(name) }.map(\.value)
+    fields.compactMap { $0.isNamed(name) ? $0.value : nil }
   }
 
   /// Returns the value of `name` if the field occurs once, or has the same value each time; else nil.
   package func value(_ name: String) -> String? {
-    let all = values(name)
-    return all.first.flatMap { first in
-      all.allSatisfy { $0.utf8.elementsEqual(first.utf8) } ? first : nil
+    var found: String?
+    for field in fields where field.isNamed(name) {
+      if let found, !found.utf8.elementsEqual(field.value.utf8) { return nil }
+      found = field.value
     }
+    return found
   }
 }
