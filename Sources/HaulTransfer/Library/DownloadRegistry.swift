@@ -16,10 +16,9 @@ final class DownloadRegistry: Sendable {
     var live: [ObjectIdentifier: Entry] = [:]
     /// The lists of queues.
     var lists: [List] = []
-    /// The download that will make the file at an absolute path, while its attempt runs; and the path of each such
-    /// download.
-    var claims: [String: ObjectIdentifier] = [:]
-    var claimed: [ObjectIdentifier: String] = [:]
+    /// The download that will make the file at a place, while its attempt runs; and the place of each such download.
+    var claims: [DownloadTarget.Place: ObjectIdentifier] = [:]
+    var claimed: [ObjectIdentifier: DownloadTarget.Place] = [:]
     /// The resume data of downloads that failed and are in no list, by the names of the partial files.
     var left: [String: ResumeData] = [:]
     /// The number of partial files that are being removed.
@@ -30,10 +29,10 @@ final class DownloadRegistry: Sendable {
     var isEmpty: Bool { live.isEmpty && pending == 0 }
 
     mutating func unclaim(_ download: ObjectIdentifier) {
-      guard let path = claimed.removeValue(forKey: download), claims[path] == download else {
+      guard let place = claimed.removeValue(forKey: download), claims[place] == download else {
         return
       }
-      claims[path] = nil
+      claims[place] = nil
     }
   }
 
@@ -83,22 +82,22 @@ final class DownloadRegistry: Sendable {
     state.withLock { $0.left[data.checkpoint.part] = nil }
   }
 
-  /// Claims a path for the file that the download will make.
+  /// Claims the place of the file that the download will make.
   ///
   /// - Returns: false if another download will make a file there. A download that will end without its file does not
   ///   count.
-  func claim(_ path: String, for download: Download) -> Bool {
+  func claim(_ place: DownloadTarget.Place, for download: Download) -> Bool {
     let id = ObjectIdentifier(download)
     while true {
       let holder = state.withLock { state -> Download? in
-        if let other = state.claims[path], other != id, let holder = state.live[other]?.kept {
+        if let other = state.claims[place], other != id, let holder = state.live[other]?.kept {
           return holder
         }
         // The download may have ended while the disk was checked.
         guard state.live[id] != nil else { return nil }
         state.unclaim(id)
-        state.claims[path] = id
-        state.claimed[id] = path
+        state.claims[place] = id
+        state.claimed[id] = place
         return nil
       }
       guard let holder else { return true }
@@ -107,7 +106,7 @@ final class DownloadRegistry: Sendable {
     }
   }
 
-  /// Gives up the download's path after its attempt, so that another download may claim it.
+  /// Gives up the download's place after its attempt, so that another download may claim it.
   func unclaim(_ download: Download) {
     state.withLock { $0.unclaim(ObjectIdentifier(download)) }
   }

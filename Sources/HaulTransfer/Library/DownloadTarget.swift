@@ -86,10 +86,22 @@ struct DownloadTarget: Sendable {
     path.hasPrefix("/") || base.isEmpty ? path : "\(base)/\(path)"
   }
 
-  /// The absolute path of the file; nil while the file has no name, and if the kernel does not report the path.
-  var absolutePath: String? {
-    guard let name, let directoryPath else { return nil }
-    return "\(directoryPath)/\(name)"
+  /// A path in the file system that is equal however the directory is spelled.
+  struct Place: Hashable {
+    /// The directory.
+    let device: UInt64
+    let inode: UInt64
+    /// The path below the directory.
+    let name: RelativePath
+  }
+
+  /// The place of the file; nil while the file has no name.
+  ///
+  /// - Throws: `io` if the directory cannot be read.
+  func place() throws(TransferError) -> Place? {
+    guard let name else { return nil }
+    let directory = try translating(try root.status())
+    return Place(device: directory.device, inode: directory.inode, name: name)
   }
 
   /// The absolute path of the directory; nil if the kernel does not report the path.
@@ -153,10 +165,10 @@ struct DownloadTarget: Sendable {
   ///   has no name.
   /// - Throws: `exists` under the policy `fail`; `path_conflict` if a directory has the name.
   func existing(_ policy: CollisionPolicy) throws(TransferError) -> DownloadedFile? {
-    guard let name else { return nil }
-    if policy != .rename, try destination.occupant(of: name) == .directory {
-      throw .directory(path(name))
+    guard let name, policy != .rename, let occupant = try destination.occupant(of: name) else {
+      return nil
     }
+    if occupant == .directory { throw .directory(path(name)) }
     guard policy == .fail || policy == .skip, let file = try destination.open(name) else {
       return nil
     }

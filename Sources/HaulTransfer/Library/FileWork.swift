@@ -122,8 +122,8 @@ final class FileWork: DownloadWork {
     let policy = download.request.options.ifExists
     // The claim comes before the look at the disk, to prevent this:
     //   no file exists → another download publishes its file and gives up its claim → this download claims the path.
-    if let path = target.absolutePath, let registry = download.registry,
-      !registry.claim(path, for: download), policy == .fail
+    if let place = try target.place(), let registry = download.registry,
+      !registry.claim(place, for: download), policy == .fail
     {
       throw TransferError(.pathConflict, "another download writes the file \(download.path)")
     }
