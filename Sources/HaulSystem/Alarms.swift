@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Calls functions at their times, with one sleeping task for all of them.
+/// Calls functions at set times. All alarms share one sleeping task.
 ///
-/// A task that sleeps for each file costs a timer of the kernel, which remains after the task was cancelled. For many small
-/// files that is a noticeable part of the work.
+/// A sleeping task for each file would set a timer of the kernel for each file, and cancelling the task does not remove the
+/// timer. With many small files that is a noticeable part of the work.
 package final class Alarms: Sendable {
   private struct State {
     var set: [ObjectIdentifier: Alarm] = [:]
@@ -15,6 +15,9 @@ package final class Alarms: Sendable {
     let time: ContinuousClock.Instant
     let call: @Sendable () -> Void
   }
+
+  /// The shortest time between two rounds of calls, since each round looks at all alarms.
+  private static let pause = Duration.milliseconds(20)
 
   private let state = Mutex(State())
 
@@ -35,6 +38,11 @@ package final class Alarms: Sendable {
       return true
     }
     if wakes { Task { await wait(until: time) } }
+  }
+
+  /// Returns the time of the alarm of `owner`; nil if none is set.
+  package func time(of owner: AnyObject) -> ContinuousClock.Instant? {
+    state.withLock { $0.set[ObjectIdentifier(owner)]?.time }
   }
 
   /// Removes the alarm of `owner`. A call that has already begun may still be in progress.
@@ -61,7 +69,7 @@ package final class Alarms: Sendable {
       let now = ContinuousClock.now
       let due = state.set.filter { $0.value.time <= now }
       for owner in due.keys { state.set[owner] = nil }
-      state.wakesAt = state.set.values.lazy.map(\.time).min()
+      state.wakesAt = state.set.values.lazy.map(\.time).min().map { max($0, now + Self.pause) }
       return (Array(due.values), state.wakesAt)
     }
   }

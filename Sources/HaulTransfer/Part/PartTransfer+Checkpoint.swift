@@ -39,6 +39,9 @@ extension PartTransfer {
     }
   }
 
+  /// The time of the next regular save; nil if none is planned, or if one is in progress.
+  var nextSave: ContinuousClock.Instant? { Self.alarms.time(of: self) }
+
   /// Ends ``keepSaving()``. A save in progress continues.
   func stopSaving() {
     shared.withLock { shared in

@@ -29,17 +29,22 @@ struct AlarmsTests {
     async throws
   {
     let (removed, other) = (Owner(), Owner())
-    set("removed", of: removed, after: .milliseconds(200))
-    set("other", of: other, after: .milliseconds(400))
+    set("other", of: other, after: .seconds(3600))
+    set("removed", of: removed, after: .seconds(3600))
     alarms.remove(removed)
+    set("other", of: other, after: .milliseconds(5))
     try await wait(for: ["other"])
+    // Nothing is left to wait for.
+    set("removed", of: removed, after: .milliseconds(5))
+    try await wait(for: ["other", "removed"])
   }
 
   @Test func `a new alarm of the same owner replaces the first`() async throws {
-    let owner = Owner()
-    set("first", of: owner, after: .seconds(3600))
+    let (owner, last) = (Owner(), Owner())
+    set("first", of: owner, after: .milliseconds(400))
     set("second", of: owner, after: .milliseconds(5))
-    try await wait(for: ["second"])
+    set("last", of: last, after: .milliseconds(600))
+    try await wait(for: ["second", "last"])
   }
 
   @Test func `alarms work again after all were called`() async throws {
