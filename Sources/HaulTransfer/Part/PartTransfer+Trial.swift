@@ -175,6 +175,9 @@ extension PartTransfer {
     // The job's digest comes first.
     case (.end, .verify), (.end, .secondDownload):
       return policy.digest == nil ? shared.withLock { $0.shortBodyError() } : nil
+    // An error page explains more than its length.
+    case (.end, .fail(let error)) where error.errorClass == .unverifiedLength:
+      return shared.withLock { $0.shortBodyError() }
     // It broke off, or something else is wrong with it.
     case (.end, _): return nil
     case (.judgement, .verify), (.judgement, .dropExcessAndVerify): return nil

@@ -75,7 +75,7 @@ func decideEnd(_ state: TransferState, body: Body) -> TableDecision<BodyEnding> 
     return rest(state, progress: body.progress, row: shortRow(body.framing))
 
   case (.whole(nil), .complete):
-    if !state.isValidated, let error = state.lostLength(body.end) {
+    if let error = state.mismatch(of: body.end, with: state.requiredLength) {
       return TableDecision(23, .fail(error))
     }
     return TableDecision(nil, .verify(length: body.end))
@@ -102,19 +102,22 @@ private func decideClosed(_ state: TransferState, body: Body) -> TableDecision<B
   if state.wantedDigest != nil || state.policy.acceptUnverifiedLength {
     return TableDecision(23, .verify(length: body.end))
   }
-  if let error = state.lostLength(body.end) { return TableDecision(23, .fail(error)) }
+  let length = state.requiredLength ?? state.earlierLength
+  if let error = state.mismatch(of: body.end, with: length) {
+    return TableDecision(23, .fail(error))
+  }
   return TableDecision(23, state.attempts.secondDownload ? .compareWithFirst : .secondDownload)
 }
 
 extension TransferState {
-  /// Returns why a body of `length` bytes without a stated length is not the file, or nil if nothing speaks against it.
-  fileprivate func lostLength(_ length: Int64) -> TransferError? {
-    guard let earlierLength, earlierLength != length, wantedDigest == nil,
-      !policy.acceptUnverifiedLength
+  /// Returns why a body of `length` bytes without a stated length is not the file, whose length was `known`; nil if the
+  /// lengths are equal or something else decides.
+  fileprivate func mismatch(of length: Int64, with known: Int64?) -> TransferError? {
+    guard let known, known != length, wantedDigest == nil, !policy.acceptUnverifiedLength
     else { return nil }
     return TransferError(
       .unverifiedLength,
-      "the server sent \(length) bytes without a length, but the file had \(earlierLength) bytes before",
+      "the server sent \(length) bytes without a length, but the file had \(known) bytes before",
       remedy: .acceptUnverifiedLength)
   }
 }

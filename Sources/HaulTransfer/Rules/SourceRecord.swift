@@ -56,6 +56,13 @@ package struct SourceRecord: Sendable, Hashable {
     return !values.isEmpty && isMeant(by: head)
   }
 
+  /// Whether an answer with a body states that it is this representation, byte for byte.
+  func isProven(by head: ResponseHead) -> Bool {
+    guard let entityTag else { return isRepeated(by: head) }
+    return Validator.isStrongTag(entityTag)
+      && Validator.strongETag(entityTag).compared(with: head) == .same
+  }
+
   /// Returns the bytes of an entity tag without the mark `W/`, or nil if `text` is not an entity tag.
   private static func opaqueTag(_ text: String) -> [UInt8]? {
     let tag = text.hasPrefix("W/") ? text.dropFirst(2) : text[...]

@@ -64,8 +64,10 @@ struct TransferState: Sendable, Hashable {
   var stated: ExpectedDigest?
   /// The length that an earlier answer stated. A later answer may state none.
   var earlierLength: Int64?
-  /// Whether the answer under way has a validator.
-  var isValidated = true
+  /// The validator of the answer with ``earlierLength``; nil if it had none.
+  var earlierValidator: Validator?
+  /// The length that the answer under way must have, since it states none and may be of the version whose length is known.
+  var requiredLength: Int64?
   /// What has been tried.
   var attempts: Attempts
   /// What the job demands.
@@ -78,6 +80,7 @@ struct TransferState: Sendable, Hashable {
     self.policy = policy
     stated = checkpoint?.digest
     earlierLength = checkpoint.flatMap { $0.isFromElsewhere ? nil : $0.completeLength }
+    earlierValidator = checkpoint?.validator
   }
 
   /// The required digest of the file. The job's digest takes precedence over the server's: the user knows better.
@@ -131,16 +134,18 @@ struct TransferState: Sendable, Hashable {
     switch ruling.verdict {
     case .wholeBody(let new, _), .changedUseBody(let new):
       stated = new.digest
-      isValidated = new.validator != nil || new.hasWeakValidator
-      earlierLength = new.completeLength ?? earlierLength
+      requiredLength = lengthRequired(of: new, head)
+      if let length = new.completeLength {
+        (earlierLength, earlierValidator) = (length, new.validator)
+      }
     case .compare(let new, _, _):
       stated = [stated, new.digest].compactMap(\.self).min { $0.provesMore(than: $1) }
-      isValidated = true
+      requiredLength = lengthRequired(of: new, head)
     // Only the job's digest can judge an answer whose head is already suspect.
     case .suspect(let page, _), .trial(_, let page, _): remember(page)
     case .unsizedTrial(let new, _, _):
       stated = new.digest
-      isValidated = new.validator != nil || new.hasWeakValidator
+      requiredLength = lengthRequired(of: new, head)
     // A finished file is still what the next answer would replace.
     case .startOver: (checkpoint, earlierLength) = (nil, nil)
     case .onceWhole where Self.passing.contains(head.status): attempts.noteOutage()
@@ -152,6 +157,20 @@ struct TransferState: Sendable, Hashable {
     default: break
     }
     return ruling
+  }
+
+  /// Returns the length that an answer must have that states none; nil if any length may be right. A gateway whose server has
+  /// died ends a chunked body as if it were complete.
+  private func lengthRequired(of new: Representation, _ head: ResponseHead) -> Int64? {
+    guard new.completeLength == nil else { return nil }
+    guard let earlierLength else {
+      return present.flatMap { $0.isProven(by: head) ? $0.length : nil }
+    }
+    switch earlierValidator?.compared(with: head) {
+    case .same, .absent: return earlierLength
+    case .different: return nil
+    case nil: return new.validator != nil || new.hasWeakValidator ? nil : earlierLength
+    }
   }
 
   /// Remembers a response that may be an error page.

@@ -104,6 +104,48 @@ struct UnsizedBodyTests {
     #expect(transfer.report.source?.suspect != nil)
   }
 
+  // MARK: - The tag says that the length is known
+
+  /// A gateway whose server has died ends the chunks as if all of them were there.
+  @Test(arguments: [100_000, 160_000] as [Int64])
+  func `23: a body under the part's own tag has the part's length`(_ length: Int64) async throws {
+    let bench = try PartTransferBench()
+    let (outcome, transfer, _) = try await bench.carryOut { _, reply in
+      try reply.unsized(
+        "HTTP/1.1 200 OK\nContent-Type: application/zip\nETag: \(Self.file.entityTag ?? "")\n",
+        Self.file.bytes(in: 0..<length), inChunks: true)
+    }
+    if length == Self.file.length {
+      #expect(try outcome.holds(Self.file), "\(outcome)")
+    } else {
+      #expect(outcome.error?.errorClass == .unverifiedLength, "\(outcome)")
+      #expect(transfer.progress.bytes == Self.durable)
+    }
+  }
+
+  @Test(arguments: ["\"old\"", "\"new\""], [100_000, 160_000] as [Int64])
+  func `23: a body under a finished file's own tag has the file's length`(
+    _ tag: String, _ length: Int64
+  ) async throws {
+    let bench = try PartTransferBench()
+    let (outcome, transfer, _) = try await bench.carryOut(resumes: false) { _, reply in
+      try reply.unsized(
+        "HTTP/1.1 200 OK\nContent-Type: application/zip\nETag: \(tag)\n",
+        Self.new.bytes(in: 0..<length), inChunks: true)
+    } _: {
+      $0.present = Self.present
+    }
+    if tag == "\"new\"" || length == Self.file.length {
+      guard case .complete(_, length) = outcome else {
+        Issue.record("\(outcome)")
+        return
+      }
+    } else {
+      #expect(outcome.error?.errorClass == .unverifiedLength, "\(outcome)")
+      #expect(transfer.report.source?.length == Self.file.length)
+    }
+  }
+
   // MARK: - The second of two downloads
 
   /// What was saved of it is not thrown away with the first.

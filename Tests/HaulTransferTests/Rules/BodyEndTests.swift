@@ -38,6 +38,23 @@ import Testing
       decideEnd(state(), body: whole(0, .complete, 0)) == TableDecision(nil, .verify(length: 0)))
   }
 
+  @Test func `chunks that end well do not prove another length than the known one`() {
+    let body = whole(nil, .complete, 9)
+    let contradicted = { (change: (inout TransferState) -> Void) in
+      state {
+        $0.requiredLength = 10
+        change(&$0)
+      }
+    }
+    expect(decideEnd(contradicted { _ in }, body: body), 23, .unverifiedLength)
+    let proven = TableDecision(nil, BodyEnding.verify(length: 9))
+    #expect(decideEnd(state { $0.requiredLength = 9 }, body: body) == proven)
+    #expect(decideEnd(contradicted { $0.policy.digest = Self.wanted }, body: body) == proven)
+    #expect(decideEnd(contradicted { $0.stated = Self.wanted }, body: body) == proven)
+    #expect(
+      decideEnd(contradicted { $0.policy.acceptUnverifiedLength = true }, body: body) == proven)
+  }
+
   @Test func `a short body is valid as far as it came`() {
     #expect(decideEnd(state(), body: part(.broken, 9000)) == TableDecision(24, .askForRest))
     #expect(decideEnd(state(), body: part(.closed, 9000)) == TableDecision(20, .askForRest))
