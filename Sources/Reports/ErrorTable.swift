@@ -125,7 +125,7 @@ extension ErrorTable {
       .init(
         errorClass.retry,
         "The host asks for fewer requests. It answered 429, 421 (FTP), or 403 or 503 with Retry-After or with no requests left.",
-        "Wait, or lower the host's cap with 'haul host set HOST --cap N'.")
+        "Wait, or lower the host's transfer limit with 'haul host set HOST --cap N'.")
     case .protocol:
       .init(
         errorClass.retry, "The answer violates HTTP.",

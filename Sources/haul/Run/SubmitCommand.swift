@@ -61,7 +61,7 @@ struct SubmitCommand: HaulCommand {
       "Skips wrong lines, and replaces existing jobs with those of the list."),
     Example(
       "haul submit -i list.txt --on-duplicate refresh",
-      "Updates a mirror: downloads changed and new files."),
+      "Downloads new files, and files that have changed at their source."),
   ]
   static let options: [Option<Self>] =
     [

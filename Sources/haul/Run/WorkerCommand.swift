@@ -13,8 +13,8 @@ struct WorkerCommand: HaulCommand {
   static let discussion = """
     SIGTERM, SIGINT or SIGHUP drains the worker (SIGHUP not under nohup). It claims no more jobs, saves the \
     progress of running ones, gives them back and exits with 0. A second signal stops it at once with 75, \
-    and other workers take over within seconds. It also exits with 75 if it cannot reach the database for \
-    longer than a lease while it drains. If a store or queue does not exist, it exits with 78. Repair the \
+    and other workers take over 3 to 5 seconds later. It also exits with 75 if it cannot reach the database \
+    for about 20 seconds while it drains. If a store or queue does not exist, it exits with 78. Repair the \
     configuration before you start it again.
 
     Haul refuses private, loopback and link-local addresses unless --allow-net allows them. If jobs of a \

@@ -10,12 +10,12 @@ struct HostSetCommand: HaulCommand {
   static let role: PoolRole? = .admin
   static let abstract = "Set how many transfers a host may have, and how often one may start."
   static let discussion = """
-    The limits apply to the whole pool and to transfers that start from now on. If you lower the cap, \
-    running transfers continue. If several patterns match a host, an exact name wins, then the longest \
-    suffix. Without a match the cap is 4, with no interval.
+    The limits apply to the whole pool and to transfers that start from now on. If you lower the transfer \
+    limit, running transfers continue. If several patterns match a host, an exact name wins, then the \
+    longest suffix. Without a match the transfer limit is 4, with no start interval.
 
-    If a host answers 429, or 503 with Retry-After, Haul halves its cap. It adds one transfer for every 20 \
-    completed jobs, until the cap is reached again.
+    If a host answers 429, or 503 with Retry-After, Haul halves its transfer limit. For every 20 completed \
+    jobs it raises the limit by one, up to the limit that you set.
     """
   static let examples = [
     Example("haul host set example.org --cap 2", "Allows two transfers at once from example.org."),
@@ -27,10 +27,12 @@ struct HostSetCommand: HaulCommand {
   ]
   static let options: [Option<Self>] =
     [
-      .value("cap", "<n>", \.cap, in: 1...10_000, "How many transfers may run at once."),
+      .value(
+        "cap", "<n>", \.cap, in: 1...10_000,
+        "The transfer limit: how many transfers may run at once."),
       .value(
         "interval", "<duration>", \.interval, in: .zero ... .seconds(86_400),
-        "The shortest time between two starts: 500ms, 2s, 1m. 0 removes the interval."),
+        "The start interval: the shortest time between two starts, such as 500ms. 0 removes it."),
       .value(
         "burst", "<n>", \.burst, in: 1...10_000,
         "How many transfers may start at once after a pause. Later starts wait longer to compensate."

@@ -11,8 +11,8 @@ struct HostUnblockCommand: HaulCommand {
   static let abstract = "Let jobs of a blocked host start again."
   static let discussion = """
     This ends a block that an operator set, that followed failures, or that the host asked for. The host \
-    gets its full cap again. Jobs that wait for their next attempt still wait: see 'haul jobs --state \
-    scheduled'.
+    gets its full transfer limit again. Jobs that wait for their next attempt still wait: see \
+    'haul jobs --state scheduled'.
     """
   static let examples = [
     Example("haul host unblock example.org", "Lets the waiting jobs of example.org start."),

@@ -9,8 +9,8 @@ struct HostsCommand: HaulCommand {
   static let name = "hosts"
   static let abstract = "List hosts, and why each one is idle."
   static let discussion = """
-    The busiest hosts come first. CAP is the limit of concurrent transfers. It shows 2 of 8 if Haul lowered \
-    the limit of 8 after refusals. IDLE says why the host starts no more transfers:
+    The busiest hosts come first. CAP is the transfer limit: how many transfers may run at once. It shows 2 \
+    of 8 if Haul lowered the limit of 8 after refusals. IDLE says why the host starts no more transfers:
 
     \(reasons)
     """
