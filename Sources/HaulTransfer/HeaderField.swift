@@ -1,6 +1,6 @@
 /// A field of a request's or a response's head, such as `Content-Type: text/plain`.
 public struct HeaderField: Sendable, Hashable {
-  /// The name as sent; compare without regard to case.
+  /// The name as sent. Compare names without regard to case.
   public var name: String
   /// The value without leading or trailing white space.
   public var value: String

@@ -65,7 +65,7 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
 
 /// A block of addresses: `10.0.0.0/8`, `::1/128`, or a single address.
 public struct CIDR: Sendable, Hashable, CustomStringConvertible {
-  /// The address as written. Bits after the prefix do not count.
+  /// The address as written. Bits after the prefix are ignored.
   public let address: IPAddress
   /// The number of leading bits that all addresses in the block share.
   public let prefix: Int
@@ -92,7 +92,7 @@ public struct CIDR: Sendable, Hashable, CustomStringConvertible {
     prefix = address.bytes.count * 8
   }
 
-  /// Returns whether `other` is of the same family as the block and lies in it.
+  /// Returns whether the block contains `other`; false if the address families differ.
   public func contains(_ other: IPAddress) -> Bool {
     guard other.bytes.count == address.bytes.count else { return false }
     let whole = prefix / 8

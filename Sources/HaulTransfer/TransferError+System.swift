@@ -40,7 +40,7 @@ extension TransferError {
   }
 }
 
-/// Runs `body` and translates a ``SystemError`` into a ``TransferError``.
+/// Runs `body` and translates a thrown ``SystemError`` into a ``TransferError``.
 package func translating<R>(
   _ body: @autoclosure () throws(SystemError) -> R
 ) throws(TransferError) -> R {

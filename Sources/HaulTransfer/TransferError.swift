@@ -17,11 +17,11 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     case tls
     /// The server did not answer, or sent too few bytes per second for too long.
     case timeout
-    /// The connection broke or the body ended early, again and again.
+    /// The connection broke or the body ended early, repeatedly.
     case interrupted
     /// Status 403 without Retry-After: the server refuses to send this file.
     case http403 = "http_403"
-    /// Status 404: the server has no such file.
+    /// Status 404: the server does not have the file.
     case http404 = "http_404"
     /// Status 410: the server no longer has the file.
     case http410 = "http_410"
@@ -29,60 +29,60 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     case http4xx = "http_4xx"
     /// Status 5xx, 202, 408 or 425, or another 4xx with Retry-After: the server cannot send this file now.
     case http5xx = "http_5xx"
-    /// An FTP or SFTP server has no such file or does not send it.
+    /// An FTP or SFTP server does not have the file, or does not send it.
     case noFile = "no_file"
-    /// The host asks for fewer requests: status 429, or 403 or 503 with Retry-After or with no requests left (RFC 6585
-    /// §4, RFC 9110 §15.6.4); 421 in FTP.
+    /// The host asks for fewer requests: status 429, or 403 or 503 with Retry-After or with a request quota of 0 (RFC 6585
+    /// §4, RFC 9110 §15.6.4); reply 421 in FTP.
     case rateLimited = "rate_limited"
-    /// The response violates HTTP, or its status carries no file, such as 204, or 201 after a GET.
+    /// The response violates HTTP, or its status means that it carries no file, such as 204, or 201 after a GET.
     case `protocol`
     /// The body ended early, and the server cannot send only the rest of it.
     case range
     /// The source file was different each time the download read it.
     case sourceChanged = "source_changed"
-    /// The response looks like an error page or a login form, and not like the expected file.
+    /// The response looks like an error page or a login form instead of the expected file.
     case suspectPage = "suspect_page"
     /// The file does not have the expected digest.
     case digest
     /// The file does not have the expected length.
     case length
-    /// The file is larger than the limit that was set.
+    /// The file is larger than the configured limit.
     case tooLarge = "too_large"
     /// The server gives no length, and nothing else proved that the file is complete.
     case unverifiedLength = "unverified_length"
-    /// The host's address is private, loopback or link-local, and not allowed.
+    /// The host's address is private, loopback or link-local, and the address policy does not allow it.
     case blockedAddress = "blocked_address"
-    /// The URL or a redirect cannot be read, has a scheme that is not allowed, or holds credentials.
+    /// The URL or a redirect target is invalid, has a scheme that is not allowed, or holds credentials.
     case blockedURL = "blocked_url"
-    /// The job's credential may not be sent to the host that its URL leads to.
+    /// The job's credential may not be sent to the host of its URL.
     case blockedCredential = "blocked_credential"
     /// The job's credential is missing, or cannot be read or used.
     case credential
-    /// An FTP or SFTP server requires a user, and none is configured.
+    /// An FTP or SFTP server requires a login, and none is configured.
     case noCredential = "no_credential"
-    /// The proxy for all connections does not answer or refuses, or a network on the way requires a login (status 511).
+    /// The proxy does not answer or refuses the connection, or a network on the way requires a login (status 511).
     case proxy
     /// The server redirects too many times.
     case redirects
     /// A file with the final name already exists.
     case exists
-    /// A directory exists where the file should be, or the path names no file.
+    /// A directory has the path of the file, or the path names no file.
     case pathConflict = "path_conflict"
     /// The file system or a quota is full.
     case diskFull = "disk_full"
     /// Reading or writing a local file failed.
     case io
-    /// The user of this process may not write a local file, or its file system is read-only.
+    /// This process has no right to write a local file, or the file system is read-only.
     case notPermitted = "not_permitted"
     /// The process or the machine has reached its limit of open files.
     case openFiles = "open_files"
-    /// The program's own check refused the response or a redirect: ``DownloadOptions/validate``,
+    /// The program's own function refused the response or a redirect: ``DownloadOptions/validate``,
     /// ``DownloadOptions/followRedirect``.
     case rejected
     /// The transfer was cancelled or paused.
     case cancelled
 
-    /// The name of the class in code.
+    /// The name of the case in code, such as `http4xx`.
     public var description: String {
       switch self {
       case .http4xx: "http4xx"
@@ -110,31 +110,31 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     }
   }
 
-  /// The class of the error, by which programs decide.
+  /// The class of the error, for decisions in programs.
   public var errorClass: Class
-  /// What happened, as one sentence for a person.
+  /// One sentence for a person that says what happened.
   public var message: String
-  /// A setting that lets the download succeed; nil if no setting helps.
+  /// The setting that lets the download succeed; nil if no setting helps.
   public var remedy: Remedy?
   /// The status code of the response; nil if there was no response.
   public var status: Int?
-  /// How long the server asks to wait (RFC 9110 §10.2.3), counted from the arrival of the response.
+  /// The time that the server asks to wait, counted from the arrival of the response (RFC 9110 §10.2.3); nil if it did not ask.
   public var retryAfter: Duration?
-  /// The host that answered or did not answer, as `name` or `name:port`. After a redirect it differs from the URL's
+  /// The host that answered or failed to answer, as `name` or `name:port`. After a redirect it differs from the URL's
   /// host.
   public var host: String?
 
-  /// The header fields of the response; empty if there was none. They may hold secrets, such as cookies.
+  /// The header fields of the response; empty if there was no response. They may hold secrets, such as cookies.
   public var fields: [HeaderField] = []
   /// The first bytes of the response body, at most 16 KiB; empty if there was no response, or if the body was the file
   /// itself.
   public var body: [UInt8] = []
   /// The error number of the failed system call, such as `ENOSPC` (errno(3)); nil if no system call failed.
   public var errorNumber: Int32?
-  /// The path of the file that the download should create; nil if the error does not concern files.
+  /// The path of the file that the download should create; nil if the error does not concern a file.
   public var path: String?
 
-  /// The error that the program's own code threw, such as ``DownloadOptions/validate``; nil if it threw none.
+  /// The error that the program's own function threw, such as ``DownloadOptions/validate``; nil if it threw none.
   /// Comparisons of transfer errors ignore this error.
   public var underlyingError: (any Error)? {
     get { cause.error }
@@ -150,15 +150,15 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
 
   /// A setting that lets a failed download succeed. A person should decide whether to change it.
   public enum Remedy: Sendable, Hashable {
-    /// Allow these blocks in ``DownloaderConfiguration/addressPolicy``.
+    /// Allow these address blocks in ``DownloaderConfiguration/addressPolicy``.
     case allow([CIDR])
-    /// Set ``DownloadOptions/ifExists`` to another value than `fail`.
+    /// Set ``DownloadOptions/ifExists`` to a value other than `fail`.
     case ifExists
-    /// Set ``DownloadOptions/digest``, which overrules the digest that the server states.
+    /// Set ``DownloadOptions/digest``, which takes precedence over the digest that the server states.
     case digest
     /// Set ``DownloadOptions/login`` instead of a user and a password in the URL.
     case loginOption
-    /// Set ``DownloadOptions/acceptUnverifiedLength``.
+    /// Set ``DownloadOptions/acceptUnverifiedLength`` to true.
     case acceptUnverifiedLength
     /// Put the proxy's user and password into a netrc file.
     case proxyPassword
@@ -206,7 +206,7 @@ extension TransferError: LocalizedError {
 }
 
 extension TransferError.Remedy: CustomStringConvertible {
-  /// What a person can set, by its name in a program.
+  /// The remedy as a phrase for a person, with the name of the setting in code.
   public var description: String {
     switch self {
     case .allow(let blocks):

@@ -1,6 +1,6 @@
 extension IPAddress {
-  /// Returns the address that a URL's host spells out, with or without a port. `localhost` is 127.0.0.1. nil for any
-  /// other name: names are not looked up.
+  /// Returns the IP address that a URL's host is a literal for, with or without a port. `localhost` means 127.0.0.1. Returns
+  /// nil for any other name: this function does not use DNS.
   package static func spelled(by host: String) -> IPAddress? {
     let name =
       host.first == "["

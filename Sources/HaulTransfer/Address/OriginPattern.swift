@@ -1,4 +1,5 @@
-/// An origin, or the origins of all hosts below a name: `https://example.org`, `https://*.example.org:8443`.
+/// A pattern for one origin, such as `https://example.org`, or for the origins of all subdomains, such as
+/// `https://*.example.org:8443`.
 package struct OriginPattern: Sendable, Hashable {
   private let scheme: String
   private let host: String

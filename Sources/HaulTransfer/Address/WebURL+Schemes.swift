@@ -2,18 +2,18 @@
 extension WebURL {
   /// Schemes that are always allowed. Redirects may lead only to these.
   package static let webSchemes: Set<String> = ["http", "https"]
-  /// Schemes that are allowed only if ``DownloaderConfiguration/allowedSchemes`` contains them.
+  /// Schemes that are allowed only if ``DownloaderConfiguration/allowedSchemes`` contains them: FTP and SFTP.
   package static let fileSchemes: Set<String> = ["ftp", "ftps", "sftp"]
   /// All schemes that a submitted URL may have.
   package static let knownSchemes = webSchemes.union(fileSchemes)
 
-  /// Whether the URL's protocol is not HTTP.
+  /// Whether the URL's scheme is `ftp`, `ftps` or `sftp`.
   package var isFile: Bool { Self.fileSchemes.contains(scheme) }
 
-  /// The error for a URL that names no single file; nil for a URL that names one, and for HTTP URLs.
+  /// The error for an FTP or SFTP URL that does not name a single file; nil if the URL names one, and for HTTP URLs.
   ///
-  /// libcurl lists a directory if the path, with `%2F` decoded, ends in a slash, and Haul would save the list as if it
-  /// were a file. libcurl also obeys `;type=` (RFC 1738 §3.2.2), which changes line ends.
+  /// If the path, with `%2F` decoded, ends in a slash, libcurl lists a directory, and Haul would save the list as a file.
+  /// libcurl also obeys `;type=` (RFC 1738 §3.2.2), which changes line ends.
   package var noFile: TransferError? {
     guard isFile else { return nil }
     let why: String? =

@@ -4,15 +4,15 @@ internal import HaulCLibcurl
 /// A URL as libcurl understands it, so that Haul checks and fetches the same URL.
 ///
 /// Spaces and bytes beyond ASCII are percent-encoded, numeric IPv4 hosts are written in the usual way, and the fragment
-/// is dropped. Otherwise path and query stay as submitted, including dot segments and an empty query. A request carries
-/// ``wire``.
+/// is dropped. Path and query otherwise stay as submitted, including dot segments and an empty query. A request carries
+/// the form in ``wire``.
 package struct WebURL: Sendable, Hashable {
   /// The whole URL, including any credentials. Do not show it: show ``redacted``.
   package let text: String
   /// The scheme in lower case.
   package let scheme: String
-  /// The host in lower case, with an IPv6 address in brackets. A name in another script is spelled `xn--…` (RFC 5890),
-  /// as DNS knows it.
+  /// The host in lower case, with an IPv6 address in brackets. A name with letters beyond ASCII is in its `xn--…` form
+  /// (RFC 5890), as in DNS.
   package let host: String
   /// The port to connect to: the given port or the scheme's default.
   package let port: Int
@@ -22,9 +22,8 @@ package struct WebURL: Sendable, Hashable {
   package let query: String?
   /// Whether the URL holds a user name or a password. The engine refuses such URLs.
   package let hasCredentials: Bool
-  /// The name under which limits per host apply: `example.org`, or `example.org:8443` if that is not the scheme's
-  /// default port. An IPv6 address is written as inet_ntop(3) writes it, because libcurl keeps different spellings of
-  /// an address.
+  /// The key for limits per host: `example.org`, or `example.org:8443` if the port is not the scheme's default. An IPv6
+  /// address is written as inet_ntop(3) writes it, because libcurl keeps different spellings of an address.
   package let hostKey: String
 
   /// Parses an absolute URL.
@@ -54,9 +53,9 @@ package struct WebURL: Sendable, Hashable {
       && !reference.dropLast().contains(UInt8(ascii: "?"))
   }
 
-  /// Returns the URL that a Location field means (RFC 9110 §10.2.2, RFC 3986 §5).
+  /// Resolves the value of a Location field against this URL (RFC 9110 §10.2.2, RFC 3986 §5).
   ///
-  /// The result does not get this URL's credentials. It keeps credentials in `location`, so that the engine refuses it.
+  /// The result does not get this URL's credentials. It keeps credentials in `location`, so that the engine refuses the URL.
   ///
   /// - Throws: `.blockedURL`, as ``init(_:schemes:)`` does.
   package func resolving(
@@ -118,7 +117,7 @@ package struct WebURL: Sendable, Hashable {
   /// The scheme, host and port, which ``isSameOrigin(as:)`` compares.
   var origin: String { "\(scheme)://\(host):\(port)" }
 
-  /// Returns whether scheme, host and port are equal (RFC 9110 §4.3.1).
+  /// Returns whether both URLs have equal scheme, host and port (RFC 9110 §4.3.1).
   package func isSameOrigin(as other: WebURL) -> Bool {
     scheme == other.scheme && host == other.host && port == other.port
   }

@@ -1,18 +1,18 @@
 import HaulCLibcrypto
 
-/// A checksum that a job may demand or a server may state. The cases are sorted: the strongest proof comes first.
+/// A checksum algorithm that a job may require or a server may use. The cases are in order of strength, strongest first.
 public enum DigestAlgorithm: String, Sendable, CaseIterable, Codable {
   /// SHA-256 (RFC 9530 §5).
   case sha256 = "sha-256"
   /// SHA-512 (RFC 9530 §5).
   case sha512 = "sha-512"
-  /// SHA-1: old, still published beside many files; proves nothing against an attacker.
+  /// SHA-1. Many servers still publish it, but it does not protect against an attacker.
   case sha1 = "sha-1"
-  /// MD5: old, still published beside many files; proves nothing against an attacker.
+  /// MD5. Many servers still publish it, but it does not protect against an attacker.
   case md5
-  /// CRC-64/NVME. Like all following algorithms, it protects only against accidents.
+  /// CRC-64/NVME. This algorithm and all algorithms below detect accidental damage only.
   case crc64nvme
-  /// CRC-32C, with Castagnoli's polynomial.
+  /// CRC-32C, the CRC with Castagnoli's polynomial.
   case crc32c
   /// CRC-32, as zlib computes it.
   case crc32

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import HaulSystem
 
-/// The digest that the whole stored file must have, or that a server states.
+/// A checksum algorithm with a digest: the digest that a stored file must have, or that a server states.
 public struct ExpectedDigest: Sendable, Hashable {
   /// The checksum algorithm.
   public var algorithm: DigestAlgorithm
@@ -80,7 +80,7 @@ public struct ExpectedDigest: Sendable, Hashable {
     self.bytes = bytes
   }
 
-  /// Creates the value from a computed digest.
+  /// Creates an expected digest from an algorithm and a computed digest.
   package init(_ algorithm: DigestAlgorithm, bytes: [UInt8]) {
     precondition(bytes.count == algorithm.byteCount)
     self.algorithm = algorithm
@@ -113,6 +113,6 @@ public struct ExpectedDigest: Sendable, Hashable {
 }
 
 extension ExpectedDigest: CustomStringConvertible {
-  /// `sha-256=` and lower-case hexadecimal.
+  /// The digest as text, such as `sha-256=` with lower-case hexadecimal digits.
   public var description: String { "\(algorithm.rawValue)=\(hexadecimal)" }
 }

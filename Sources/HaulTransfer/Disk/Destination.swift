@@ -14,8 +14,8 @@ public enum CollisionPolicy: String, Sendable, CaseIterable {
   case rename
 }
 
-/// The directory tree in which results are published. No file is created, opened or renamed outside of it or through a
-/// symbolic link. Every call blocks.
+/// The directory tree in which Haul publishes results. Haul creates, opens and renames no file outside the tree, and follows
+/// no symbolic link. Every call blocks.
 ///
 /// The steps are separate, so that a caller can record its intent before the rename, and sync the directories of many
 /// files at once: `makeParent`, record the intent, `place`, `Parent.sync`.
@@ -49,13 +49,13 @@ package struct Destination: Sendable {
     let path: String
     let durable: DurableDirectories
 
-    /// Distinguishes a directory from every other directory that exists at the same time.
+    /// An identifier of a directory, different for all directories that exist at the same time.
     package struct Identity: Hashable, Sendable {
       fileprivate let device: UInt64
       fileprivate let inode: UInt64
     }
 
-    /// Returns the directory's identity. It is equal for two values that stand for the same directory.
+    /// Returns the directory's identity. Two values for one directory have equal identities.
     package func identity() throws(TransferError) -> Identity {
       try Self.identity(of: directory)
     }
@@ -78,8 +78,9 @@ package struct Destination: Sendable {
       for parent in parents { parent.isDurable() }
     }
 
-    /// Records that the directory and those above it have been synced, by any means. They then need no sync as new
-    /// directories.
+    /// Records that this directory and the directories above it are durable, because the caller has already synced them.
+    /// ``sync()``
+    /// then does not sync them as newly created directories.
     package func isDurable() {
       // A directory whose identity cannot be read is synced again.
       if let identity = try? identity() { durable.insert(path, identity) }
@@ -90,10 +91,10 @@ package struct Destination: Sendable {
   package enum Placement: Sendable, Equatable {
     /// The file is now at this path.
     case placed(RelativePath)
-    /// Another file is there, and the policy is `skip`. The part file still exists.
+    /// Another file has the final name, and the policy is `skip`. The part file still exists.
     case skipped
-    /// There is no part file of this name: another worker has taken it over. This is not an error of the disk. On NFS,
-    /// check again before you rely on it.
+    /// No part file has this name, because another worker has taken the part file over. This is not a disk error. On NFS, check
+    /// again before you rely on this result.
     case partMissing
   }
 
@@ -164,9 +165,10 @@ package struct Destination: Sendable {
     return .file(number, "cannot open the directory of \(path)")
   }
 
-  /// Gives the part file its final name, in one step or, if the file system cannot do that, by link and unlink. Sync
-  /// the file's bytes before and the parent after. If the part's name is gone or belongs to another file, another
-  /// worker has taken the part over, and nothing changes (`partMissing`).
+  /// Gives the part file its final name, in one step or, if the file system cannot do that, by link and unlink. The caller
+  /// syncs the file's bytes before this call and the parent directory afterwards. If the part's name is gone or belongs to
+  /// another
+  /// file, another worker has taken the part file over, and nothing changes (`partMissing`).
   ///
   /// - Throws: `exists` under the policy `fail`; `path_conflict` if a directory has the name.
   package func place(
@@ -201,8 +203,8 @@ package struct Destination: Sendable {
     }
   }
 
-  /// Finds the file of an earlier attempt, which ``place(part:of:at:in:policy:)`` may have named `path` or a numbered
-  /// name. This detects a rename whose confirmation was lost.
+  /// Finds the file that an earlier call of ``place(part:of:at:in:policy:)`` may have renamed to `path` or to a numbered name.
+  /// The earlier attempt may have died before it could confirm the rename.
   ///
   /// - Returns: The name of the file for which `isWanted` returns true; nil if there is none. Numbered names are
   ///   checked up to the first free one.
@@ -225,13 +227,13 @@ package struct Destination: Sendable {
   package enum Occupant: Sendable, Equatable {
     case file(length: Int64)
     case directory
-    /// A symbolic link, a socket or the like.
+    /// Another kind of file, such as a symbolic link or a socket.
     case other
   }
 
-  /// Returns what exists at `path`, without opening it; nil if nothing does.
+  /// Returns which kind of file exists at `path`, without opening it; nil if no file exists.
   ///
-  /// - Throws: `path_conflict` if a file or a symbolic link is in place of a directory above it.
+  /// - Throws: `path_conflict` if a file or a symbolic link is in place of a directory above `path`.
   package func occupant(of path: RelativePath) throws(TransferError) -> Occupant? {
     switch root.openBeneath(path.description, O_PATH | O_NOFOLLOW) {
     case .success(let found):
@@ -243,9 +245,9 @@ package struct Destination: Sendable {
     }
   }
 
-  /// Opens a finished file for reading, to compare it with a length and digest.
+  /// Opens a finished file for reading, to check its length and digest.
   ///
-  /// - Returns: The file; nil if no regular file is there.
+  /// - Returns: The file; nil if no regular file is at `path`.
   package func open(_ path: RelativePath) throws(TransferError) -> PartFile? {
     switch root.openBeneath(path.description, O_RDONLY | O_NONBLOCK) {
     case .success(let file):
@@ -310,14 +312,14 @@ package struct Destination: Sendable {
 }
 
 extension TransferError {
-  /// Returns the error for a final name that is taken, under the policy `fail`.
+  /// Returns the error for a final name that another file already has, under the policy `fail`.
   package static func exists(_ path: RelativePath) -> TransferError { exists("\(path)") }
 
   static func exists(_ path: String) -> TransferError {
     TransferError(.exists, "the file \(path) already exists", remedy: .ifExists)
   }
 
-  /// Returns the error for a final name that a directory has.
+  /// Returns the error for a final name that a directory already has.
   package static func directory(_ path: RelativePath) -> TransferError { directory("\(path)") }
 
   static func directory(_ path: String) -> TransferError {

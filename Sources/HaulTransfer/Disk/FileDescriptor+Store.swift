@@ -29,8 +29,8 @@ extension FileDescriptor {
 
   private static let trial = "trial."
 
-  /// Creates a file in this directory, syncs it and removes it, to check that the directory can be written. If the
-  /// process dies meanwhile, the file stays: see ``removeTrials()``.
+  /// Checks that the directory can be written: creates a file, syncs it and removes it. If the process dies before it removes
+  /// the file, ``removeTrials()`` removes the file later.
   package func probeWriting() throws(TransferError) {
     let parts = PartDirectory(self)
     // Another machine that mounts the same store may check it at the same moment.
@@ -46,17 +46,17 @@ extension FileDescriptor {
     }
   }
 
-  /// Removes the files that an interrupted ``probeWriting()`` has left in this directory. A check in progress elsewhere
-  /// still works.
+  /// Removes the files that an interrupted ``probeWriting()`` has left in this directory. Other processes may run
+  /// ``probeWriting()`` meanwhile.
   package func removeTrials() throws(TransferError) {
     let parts = PartDirectory(self)
     for name in try parts.names(startingWith: Self.trial) { try parts.remove(name) }
   }
 
-  /// Does in this directory what publishing a result does: creates a file, syncs it, renames it to a free name
+  /// Tests whether results can be published in this directory: creates a file, syncs it, renames it to a free name
   /// (`RENAME_NOREPLACE`) and syncs the directory. Leaves no file behind.
   ///
-  /// - Returns: false if the file system refuses that flag. Results are then published by link and unlink.
+  /// - Returns: false if the file system does not support `RENAME_NOREPLACE`. Haul then publishes results by link and unlink.
   package func probePublishing() throws(TransferError) -> Bool {
     let parts = PartDirectory(self)
     let (name, placed) = ("probe.\(getpid())", "probe.\(getpid()).placed")
@@ -77,7 +77,7 @@ extension FileDescriptor {
     }
   }
 
-  /// Whether ``syncFileSystem()`` is reliable here. It must report errors (Linux 5.8 or later), and the file system
+  /// Whether ``syncFileSystem()`` is reliable here. Linux must report its errors (5.8 or later), and the file system
   /// must be known to write its data to the device. A network file system or FUSE may not do that.
   package var syncsFileSystem: Bool {
     var system = utsname()
@@ -119,12 +119,12 @@ extension FileDescriptor {
     return status.size
   }
 
-  /// Opens the directory `path` below this one, and follows no symbolic link; nil if there is none.
+  /// Opens the directory `path` below this one, and follows no symbolic link; nil if there is no such directory.
   package func directory(beneath path: String) -> FileDescriptor? {
     try? openBeneath(path, O_RDONLY | O_DIRECTORY).get()
   }
 
-  /// Returns the names in the directory `path` below this one, in no order; none if there is no such directory.
+  /// Returns the names in the directory `path` below this one, unsorted; empty if there is no such directory.
   package func names(in path: String) -> [String] {
     (try? directory(beneath: path)?.names()) ?? []
   }
@@ -139,9 +139,10 @@ extension FileDescriptor {
       || errno == ENOENT
   }
 
-  /// Locks the file (flock(2)). A shared lock waits for an exclusive owner. An exclusive lock does not wait: it first
-  /// gives up a shared lock, and returns false if another process has the lock. A file system without locks grants
-  /// every lock.
+  /// Locks the file (flock(2)). For a shared lock, waits until no process has an exclusive lock. For an exclusive lock, does
+  /// not
+  /// wait: gives up this process's shared lock first, and returns false if another process has a lock. A file system without
+  /// locks grants every lock.
   package func lock(exclusive: Bool) -> Bool {
     while flock(raw, exclusive ? LOCK_EX | LOCK_NB : LOCK_SH) != 0 {
       if errno == EWOULDBLOCK { return false }
@@ -150,16 +151,16 @@ extension FileDescriptor {
     return true
   }
 
-  /// Returns the names in this directory, in no order, without `.` and `..`.
+  /// Returns the names in this directory, unsorted, without `.` and `..`.
   package func names() throws(TransferError) -> [String] {
     try PartDirectory(self).names(startingWith: "")
   }
 }
 
 extension PartDirectory {
-  /// Gives the file `name` the additional name `other`, unless that name is taken.
+  /// Gives the file `name` the additional name `other`, unless another file has the name `other`.
   ///
-  /// - Returns: false if the name is taken.
+  /// - Returns: false if another file has the name `other`.
   package func linkNew(_ name: String, as other: String) throws(TransferError) -> Bool {
     if unsafe linkat(directory.raw, name, directory.raw, other, 0) == 0 { return true }
     if errno == EEXIST { return false }
@@ -185,7 +186,7 @@ extension PartFile {
     try sync()
   }
 
-  /// Returns whether both files have exactly `length` bytes, and the same bytes.
+  /// Returns whether both files are exactly `length` bytes long and have equal content.
   package func hasSameBytes(as other: PartFile, length: Int64) throws(TransferError) -> Bool {
     guard try size() == length, try other.size() == length else { return false }
     return try digest(.sha256, length: length) == other.digest(.sha256, length: length)

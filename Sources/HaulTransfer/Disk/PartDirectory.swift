@@ -13,7 +13,7 @@ package struct PartDirectory: Sendable {
   /// The pause between two tries, in microseconds.
   private static let lockPause: UInt32 = 5000
 
-  /// Gives access to the part files in `directory`.
+  /// Creates access to the part files in `directory`. With `locksParts`, only one download can open a part file at a time.
   package init(_ directory: FileDescriptor, locksParts: Bool = false) {
     self.init(directory, locksParts: locksParts, lockTries: 40)
   }
@@ -24,9 +24,9 @@ package struct PartDirectory: Sendable {
     self.lockTries = lockTries
   }
 
-  /// Creates a part file. No entry may have its name (`O_EXCL`).
+  /// Creates a part file. Fails if a file with this name exists (`O_EXCL`).
   ///
-  /// - Throws: `io` if the name is taken, even by a symbolic link; `disk_full`.
+  /// - Throws: `io` if the name exists, even as a symbolic link; `disk_full`.
   package func create(_ name: String) throws(TransferError) -> PartFile {
     switch try tryCreate(name) {
     case .success(let file): return file
@@ -50,9 +50,9 @@ package struct PartDirectory: Sendable {
   /// The length in bytes from which a file's disk space is reserved before its first byte arrives.
   static let reservedFrom: Int64 = 1 << 20
 
-  /// Creates an empty part file for `length` bytes, if the length is known.
+  /// Creates an empty part file, and reserves `length` bytes for it if the length is known.
   ///
-  /// - Throws: `disk_full` if there is no room for them; `io`.
+  /// - Throws: `disk_full` if the disk has no room for `length` bytes; `io`.
   package func make(_ name: String, of length: Int64?) throws(TransferError) -> PartFile {
     // An existing entry was left by an attempt of the same token, which this process made and gave up.
     let part = try createAnew(name)
@@ -107,9 +107,10 @@ package struct PartDirectory: Sendable {
   /// Opens the part file that a checkpoint names.
   ///
   /// - Returns: nil if the part file must not be used: it is gone, replaced by another file or link, shorter than the
-  ///   `length` that it must hold, or longer than the `complete` file. On NFS, another machine's rename may show late:
-  ///   check again before you conclude that it is gone.
-  /// - Throws: `path_conflict` if parts are locked and another download uses this one.
+  ///   `length` that it must hold, or longer than the `complete` file. On NFS, another machine's rename may become visible
+  ///   late:
+  ///   check again before you conclude that the part file is gone.
+  /// - Throws: `path_conflict` if parts are locked and another download uses this part file.
   package func open(
     _ name: String, inode: UInt64, holding length: Int64, of complete: Int64
   ) throws(TransferError) -> PartFile? {
@@ -129,7 +130,7 @@ package struct PartDirectory: Sendable {
   /// Renames a part file, so that a worker that knows only the old name cannot find it. Replaces a file with the new
   /// name.
   ///
-  /// - Returns: false if nothing has the old name.
+  /// - Returns: false if no file has the old name.
   package func rename(_ name: String, to other: String) throws(TransferError) -> Bool {
     if unsafe renameat(directory.raw, name, directory.raw, other) == 0 { return true }
     if errno == ENOENT { return false }
@@ -182,7 +183,7 @@ package struct PartDirectory: Sendable {
     }
   }
 
-  /// Returns the names that start with `prefix`, in no order.
+  /// Returns the names that start with `prefix`, unsorted.
   package func names(startingWith prefix: String) throws(TransferError) -> [String] {
     // This needs a second descriptor, because reading a directory moves its position and closes it.
     let own = unsafe haul_open_beneath(directory.raw, ".", O_RDONLY | O_DIRECTORY, 0)

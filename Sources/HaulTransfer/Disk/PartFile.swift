@@ -2,13 +2,13 @@ import Glibc
 import HaulCLinux
 import HaulSystem
 
-/// An incomplete file, open for reading and writing at offsets. Every call blocks: run calls on an ``IOPool``.
+/// An incomplete file, open for reading and writing at byte offsets. Every call blocks: run calls on an ``IOPool``.
 package final class PartFile: Sendable {
   /// The name of the file in its directory at the time when it was opened.
   package let name: String
-  /// The inode number, which distinguishes the file from another file that gets its name later.
+  /// The inode number, which distinguishes the file from a later file with its name.
   package let inode: UInt64
-  /// The time when the file was opened. fsync(2) reports write errors from then on.
+  /// The time when the file was opened. fsync(2) reports only write errors that happened after this time.
   package let openedAt = ContinuousClock.now
   private let file: FileDescriptor
 
@@ -116,10 +116,10 @@ package final class PartFile: Sendable {
     return unsafe memcmp(one, other, bytes.count) == 0
   }
 
-  /// Makes everything durable that was written before. (fdatasync(2))
+  /// Makes all earlier writes to the file durable. (fdatasync(2))
   package func syncData() throws(TransferError) { try translating(try file.syncData()) }
 
-  /// Makes everything durable that was written before, including times and rights. (fsync(2))
+  /// Makes all earlier writes to the file durable, with its times and permissions. (fsync(2))
   package func sync() throws(TransferError) { try translating(try file.sync()) }
 
   /// Sets the modification time, in seconds since 1970. Durable after the next ``sync()``. (futimens(2))
@@ -144,10 +144,11 @@ package final class PartFile: Sendable {
   /// Returns the file's size in bytes, which says nothing about progress.
   package func size() throws(TransferError) -> Int64 { try translating(try file.status().size) }
 
-  /// Computes the digest of the first `length` bytes, which are read back in blocks of 1 MiB.
+  /// Computes the digest of the first `length` bytes. Reads them from the disk in blocks of 1 MiB.
   ///
   /// - Parameter isWanted: Called before each block. If it returns false, the computation ends.
-  /// - Throws: `io` if the file ends before; `digest` if libcrypto lacks the algorithm; `cancelled` if `isWanted`
+  /// - Throws: `io` if the file has fewer than `length` bytes; `digest` if libcrypto lacks the algorithm; `cancelled` if
+  ///   `isWanted`
   ///   returns false.
   package func digest(
     _ algorithm: DigestAlgorithm, length: Int64, while isWanted: () -> Bool = { true }

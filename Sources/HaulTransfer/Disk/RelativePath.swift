@@ -1,6 +1,7 @@
-/// The path of a result below its store. It is checked to name exactly one file there.
+/// The path of a result, relative to the root of its store. A value is always valid: it names exactly one file below the
+/// root.
 package struct RelativePath: Sendable, Hashable, CustomStringConvertible {
-  /// Why a text is not such a path.
+  /// The reason why a text is not a valid path.
   package enum Invalid: Error, Sendable, Equatable, CaseIterable {
     /// The text is empty, or has only slashes.
     case empty
@@ -12,19 +13,19 @@ package struct RelativePath: Sendable, Hashable, CustomStringConvertible {
     case dots
     /// The text has a control character: C0 with NUL, DEL or C1.
     case controlCharacter
-    /// A component has more than 255 bytes, or the text more than ``longest`` bytes.
+    /// A component has more than 255 bytes, or the text has more than ``longest`` bytes.
     case tooLong
     /// The first component is `.haul`, where a store keeps its own files.
     case reserved
   }
 
-  /// The longest path in bytes. The path of the store's root goes before it (PATH_MAX).
+  /// The maximum length of a path in bytes. It leaves room for the path of the store's root, within PATH_MAX.
   package static let longest = 4000
 
-  /// The components, at least one. The last is the file's name.
+  /// The components of the path, at least one. The last component is the file's name.
   package let components: [String]
 
-  /// Reads a path with `/` between its components. An invalid path is not corrected.
+  /// Reads a path with `/` between its components. Throws for an invalid path, and never corrects one.
   package init(_ text: String) throws(Invalid) {
     guard !text.utf8.allSatisfy({ $0 == UInt8(ascii: "/") }) else { throw .empty }
     guard text.utf8.first != UInt8(ascii: "/") else { throw .absolute }
@@ -57,8 +58,8 @@ package struct RelativePath: Sendable, Hashable, CustomStringConvertible {
 
   package var description: String { components.joined(separator: "/") }
 
-  /// Returns the path in the same directory with `.number` before the name's extension: `a.1.txt`. A name that would
-  /// become longer than 255 bytes loses the end of its stem.
+  /// Returns the path in the same directory with `.number` before the name's extension: `a.1.txt`. If the name would become
+  /// longer than 255 bytes, its part before the extension is shortened at the end.
   package func numbered(_ number: Int) -> RelativePath {
     let end = FileName.endOfStem(name)
     let name = FileName.shortened(name[..<end], ".\(number)\(name[end...])")

@@ -2,11 +2,11 @@ import Synchronization
 
 /// A buffer that collects body bytes for the disk. It has one owner at a time.
 ///
-/// The engine appends, then passes the buffer to a ``BodySink`` for good. The memory goes back to its pool when the last
-/// reference is dropped, on any thread.
+/// The engine appends bytes, then gives the buffer to a ``BodySink`` and does not use it again. The memory returns to its pool
+/// when the last reference is dropped, on any thread.
 ///
-/// `@unchecked Sendable` holds because `count` and the memory change in ``append(_:)`` only. The engine calls it only before
-/// it passes the buffer on.
+/// `@unchecked Sendable` holds because `count` and the memory change only in ``append(_:)``, which the engine calls only before
+/// it gives the buffer away.
 @safe package final class GatherBuffer: @unchecked Sendable {
   /// The number of bytes collected so far.
   package private(set) var count = 0
@@ -40,7 +40,7 @@ import Synchronization
     count += bytes.count
   }
 
-  /// Calls `body` with the collected bytes. They are valid only during the call.
+  /// Calls `body` with the collected bytes. The pointer is valid only during the call.
   package func withBytes<Result>(
     _ body: (UnsafeRawBufferPointer) throws -> Result
   ) rethrows -> Result {
@@ -48,12 +48,13 @@ import Synchronization
   }
 }
 
-/// A fixed number of equal buffers, allocated when first needed and kept for the pool's life.
+/// A pool with a limited number of buffers of equal size, allocated when first needed and kept for the pool's life.
 ///
-/// When all buffers are in use, exchanges pause until a sink returns one, so memory stays bounded however slow the disk is.
-/// One disk must not hold all buffers, because it may hang. A share therefore gets at most twice the number of buffers that
-/// are left (dynamic thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). A share that holds no
-/// buffer always gets one.
+/// When all buffers are in use, exchanges pause until a sink returns a buffer, so memory stays bounded however slow the disk
+/// is.
+/// A disk that hangs must not hold all buffers. A share therefore gets at most twice the number of buffers that are left
+/// (dynamic thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). A share that holds no buffer
+/// always gets one. A share is the group of exchanges that write to one disk.
 package final class BufferPool: Sendable {
   private struct State {
     var free: [Block] = []
@@ -77,10 +78,11 @@ package final class BufferPool: Sendable {
   /// Creates a pool without buffers.
   ///
   /// - Parameters:
-  ///   - capacity: bytes per buffer.
+  ///   - capacity: the size of a buffer in bytes.
   ///   - limit: the maximum number of buffers, in addition to the one that each share may always have.
-  ///   - whenFreed: called once after a failed ``take(for:)``, when a buffer came back that its share may have, on the thread
-  ///     that dropped the buffer. Buffers of a disk that hangs wake no exchange in vain.
+  ///   - whenFreed: called once after a failed ``take(for:)``, when its share may take a buffer again. It runs on the thread
+  ///     that
+  ///     dropped a buffer. A buffer that returns from another disk does not cause a call unless it helps the waiting share.
   package init(capacity: Int, limit: Int, whenFreed: @escaping @Sendable () -> Void) {
     self.capacity = capacity
     self.limit = limit
@@ -93,9 +95,9 @@ package final class BufferPool: Sendable {
     }
   }
 
-  /// Returns an empty buffer, or nil if the share may have no further one now.
+  /// Returns an empty buffer, or nil if the share may not take another buffer now.
   ///
-  /// - Parameter share: the key of all exchanges that may hang together, such as those of one disk.
+  /// - Parameter share: the key of all exchanges that may hang together, such as those that write to one disk.
   package func take(for share: ObjectIdentifier? = nil) -> GatherBuffer? {
     let block: Block? = state.withLock { state in
       guard state.has(for: share, of: limit) else {

@@ -5,9 +5,9 @@ struct CurlEnd {
   /// How far the exchange got.
   enum Progress {
     case resolving
-    /// At least one address was tried. TLS handshakes belong here.
+    /// libcurl tried at least one address, and may have been in the TLS handshake.
     case connecting
-    /// The request went out, or could have gone out.
+    /// libcurl sent the request, or may have sent it.
     case connected
   }
 

@@ -16,7 +16,7 @@ public struct DownloaderConfiguration: Sendable {
   var stallQuota: Int64 { Int64(clamped: stallTime / .seconds(1) * Double(stallFloor)) }
   /// The maximum number of idle connections kept for reuse. Default: 128.
   public var maxConnections = 128
-  /// The maximum number of buffers of 256 KiB in use at once, filling or waiting for the disk. Default: 96.
+  /// The maximum number of buffers of 256 KiB that hold body bytes at once, being filled or waiting for the disk. Default: 96.
   public var maxBuffers = 96
   /// The most bytes per second that all bodies together may receive, or nil for no limit.
   public var rateLimit: RateLimit?
@@ -27,8 +27,8 @@ public struct DownloaderConfiguration: Sendable {
   /// A PEM file of certificates to trust instead of the system's. ``Downloader/init(_:monitor:)`` fails if the file cannot be
   /// read.
   public var caFile: String?
-  /// The proxy for all connections, unless a download has its own. The downloader never reads the environment. With a
-  /// proxy, ``addressPolicy`` checks only IP addresses in URLs, since the proxy resolves the names.
+  /// The proxy for all connections, unless a download has its own. The downloader never reads the proxy from environment
+  /// variables. With a proxy, ``addressPolicy`` checks only IP addresses in URLs, since the proxy resolves the names.
   public var proxy: ProxyAddress?
   /// The jar that keeps servers' cookies for later downloads. If it is nil, cookies are kept for one download only. Several
   /// downloaders may share a jar.
@@ -39,16 +39,17 @@ public struct DownloaderConfiguration: Sendable {
   public var maxConcurrent = 64
   /// The rules that choose a proxy for each request. They apply only if ``proxy`` is nil.
   package var proxyRules: ProxyRules?
-  /// The users and passwords by host, including that of ``proxy``.
+  /// The users and passwords by host, including those for ``proxy``.
   package var netrc: Netrc?
   /// The cookies to send, by host.
   package var cookies: CookieFile?
-  /// The addresses that may be connected to, unless a request has its own policy. Default: public addresses only.
+  /// The policy for the addresses that may be connected to, unless a request has its own policy. Default: public addresses
+  /// only.
   public var addressPolicy = AddressPolicy.publicOnly
   /// The allowed URL schemes, in lower case. Default: http and https. You can add ftp, ftps and sftp; sftp needs
   /// ``DownloadOptions/login``. A redirect may lead only to http and https.
   public var allowedSchemes: Set<String> = ["http", "https"]
-  /// The file of accepted SFTP host keys, in the format of OpenSSH's `known_hosts`. Haul refuses any other key.
+  /// The file of accepted SFTP host keys, in the format of OpenSSH's `known_hosts`. Haul refuses servers with any other key.
   /// ``Downloader/init(_:monitor:)`` fails if the file cannot be read.
   public var knownHosts: String?
   /// The host names to resolve without DNS, each as `host:port:address` (libcurl: CURLOPT_RESOLVE).

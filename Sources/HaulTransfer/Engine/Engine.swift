@@ -1,7 +1,7 @@
 import HaulSystem
 
-/// Fetches over HTTP with one thread and one `curl_multi`. If FTP or SFTP is allowed, they have another thread: at the end of
-/// their transfers libcurl 7.88 blocks until the server answers, which would delay all other exchanges.
+/// Fetches over HTTP with one thread and one `curl_multi`. If FTP or SFTP is allowed, a second thread serves those protocols:
+/// at the end of an FTP or SFTP transfer, libcurl 7.88 blocks until the server answers, which would delay all other exchanges.
 ///
 /// Each exchange has a connection of its own, also with HTTP/2: in libcurl 7.88 a paused stream blocks all others of its
 /// connection. Connections and handles are kept and reused between exchanges.
@@ -35,7 +35,7 @@ package final class Engine: Sendable {
 
   /// Runs one request without following redirects.
   ///
-  /// Returns when the exchange is over and the sink has got every accepted body byte. Cancelling the task cancels the
+  /// Returns when the exchange is over and the sink has received every accepted body byte. Cancelling the task cancels the
   /// exchange. This function does not throw: see ``ExchangeResult/outcome``.
   package func perform(
     _ request: ExchangeRequest, sink: any BodySink, handle: ExchangeHandle = ExchangeHandle()
@@ -53,7 +53,7 @@ package final class Engine: Sendable {
   }
 
   /// Ends all exchanges as `.cancelled`, closes all connections, and returns when the threads have released everything. A
-  /// second call is no error.
+  /// second call is not an error.
   package func shutdown() async {
     await withCheckedContinuation { mailbox.shutdown($0) }
     if let fileMailbox { await withCheckedContinuation { fileMailbox.shutdown($0) } }

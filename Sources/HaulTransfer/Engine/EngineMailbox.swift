@@ -21,7 +21,7 @@ struct PendingExchange: Sendable {
 final class EngineMailbox: Sendable {
   enum Message: Sendable {
     case start(PendingExchange)
-    /// The owner or the sink changed the handle's wishes.
+    /// The owner or the sink asked to pause, resume or cancel the exchange of this handle.
     case attend(ExchangeHandle)
     case buffersFreed
     case shutdown

@@ -10,10 +10,10 @@ package enum RequestMethod: String, Sendable {
 package struct ExchangeRequest: Sendable {
   /// The absolute URL. Pass ``WebURL/text``, so that the checked URL is the one that is fetched.
   package var url: String
-  /// The request fields that the caller chose: Range, If-Range, Accept-Encoding, Authorization. ``FileRequest`` says what they
-  /// mean for FTP and SFTP.
+  /// The request fields that the caller chose: Range, If-Range, Accept-Encoding, Authorization. ``FileRequest`` says how FTP
+  /// and SFTP use them.
   package var fields: [ResponseHead.Field]
-  /// The address policy of this exchange, or nil for the engine's.
+  /// The address policy of this exchange; nil for the engine's policy.
   package var addressPolicy: AddressPolicy?
   /// The most bytes per second that the body may receive; nil for no limit. The engine's limit applies too.
   package var rateLimit: RateLimit?
@@ -26,23 +26,24 @@ package struct ExchangeRequest: Sendable {
   package var digest: Login?
   /// The login for FTP and SFTP, or nil for anonymous.
   package var login: Login?
-  /// The time-out that replaces the engine's ``DownloaderConfiguration/connectTimeout``; nil for the engine's.
+  /// The connect time-out of this exchange; nil for the engine's ``DownloaderConfiguration/connectTimeout``.
   package var connectTimeout: Duration?
-  /// The time-out that replaces both the engine's ``DownloaderConfiguration/responseTimeout`` and its
-  /// ``DownloaderConfiguration/stallTime``; nil for the engine's.
+  /// The time-out that replaces both ``DownloaderConfiguration/responseTimeout`` and ``DownloaderConfiguration/stallTime``
+  /// of the engine; nil for the engine's values.
   package var stallTimeout: Duration?
   /// The method. FTP and SFTP ignore it.
   package var method = RequestMethod.get
   /// The body of a POST or PUT; nil for the other methods.
   package var body: [UInt8]?
-  /// The proxy that replaces the engine's proxies; nil for the engine's.
+  /// The proxy of this exchange; nil for the engine's proxies.
   package var proxy: ProxyAddress?
   /// Whether the exchange opens a new connection instead of reusing one. (libcurl: CURLOPT_FRESH_CONNECT)
   package var isFresh = false
   /// Whether only the engine reads the response's length, because libcurl refuses a folded Content-Length. (libcurl:
   /// CURLOPT_IGNORE_CONTENT_LENGTH)
   var engineReadsLength = false
-  /// The key of the share of the engine's buffers that the body uses. All exchanges that write to one disk have the same key.
+  /// The key of the share: exchanges with one key share a part of the engine's buffers. Use one key for all exchanges that
+  /// write to one disk.
   package var share: ObjectIdentifier?
 
   /// Creates a request.
@@ -72,9 +73,9 @@ package struct ExchangeRequest: Sendable {
 /// A sink's answer to a response head.
 package enum HeadVerdict: Sendable {
   case accept
-  /// The sink accepts the body, but gets none of it before ``ExchangeHandle/resume()``.
+  /// The sink accepts the body, but receives none of it before ``ExchangeHandle/resume()``.
   case acceptLater
-  /// The sink does not want the body. The engine reads a short body to its end, so that it can keep the connection. Otherwise
+  /// The sink does not want the body. The engine reads a short body to its end, to keep the connection open. For a long body,
   /// it closes the connection.
   case reject
 }
@@ -82,13 +83,13 @@ package enum HeadVerdict: Sendable {
 /// A sink's answer to a piece of the body.
 package enum BodyVerdict: Sendable {
   case more
-  /// The sink is behind. It gets no more bytes until ``ExchangeHandle/resume()``.
+  /// The sink cannot take more bytes now. It receives no more until ``ExchangeHandle/resume()``.
   case pause
-  /// Ends the exchange at once.
+  /// The sink ends the exchange at once.
   case stop
 }
 
-/// Receives the answer of an exchange. The engine calls it on the engine thread only, so it must not block.
+/// Receives the response of an exchange. The engine calls it on the engine thread only, so a call must not block.
 package protocol BodySink: AnyObject, Sendable {
   /// Receives the final head once, before any body byte.
   func head(_ head: ResponseHead) -> HeadVerdict
@@ -96,24 +97,24 @@ package protocol BodySink: AnyObject, Sendable {
   /// Receives the next bytes of the body. The sink owns the buffer from here on.
   ///
   /// The engine does not call this while the sink is paused, with one exception: at the end of the exchange it passes the
-  /// bytes that it had already collected. Then only the verdict `.stop` has an effect.
+  /// bytes that it had already collected. In that call, only the verdict `.stop` has an effect.
   func body(_ buffer: GatherBuffer) -> BodyVerdict
 }
 
-/// The end of an exchange, with what was received.
+/// The result of an exchange: how it ended, and what the server sent.
 package struct ExchangeResult: Sendable {
   /// The final head, or nil if none came.
   package var head: ResponseHead?
   package var outcome: ExchangeOutcome
   /// The number of body bytes passed to the sink.
   package var bytes: Int64
-  /// The beginning of a body whose head the sink rejected; empty if none of it was read.
+  /// The beginning of a body that the sink rejected; empty if none of it was read.
   package var refusedBody: [UInt8] = []
-  /// The request's cookies and those that the server has set, without expired ones.
+  /// The cookies of the request and the cookies that the server set, without expired ones.
   package var cookies: [String] = []
   /// The address that the connection went to, or nil if there was no connection.
   package var primaryAddress: String?
-  /// The addresses that the policy refused, even if another address answered.
+  /// The addresses that the policy refused. They are listed even if the server answered at another address.
   package var refusedAddresses: [String]
   /// The measurements, or nil if the exchange did not begin.
   package var metrics: RequestMetrics?
@@ -121,22 +122,25 @@ package struct ExchangeResult: Sendable {
 
 /// How an exchange ended.
 package enum ExchangeOutcome: Sendable, Equatable {
-  /// The framing proves the end: Content-Length met, last chunk seen, or HTTP/2 END_STREAM.
+  /// The body is proven complete: it reached its Content-Length, its last chunk, or HTTP/2 END_STREAM.
   case complete
-  /// The peer closed the connection and no length was given (RFC 9112 §6.3). This does not prove that the body is complete.
+  /// The server closed the connection, and the response gave no length (RFC 9112 §6.3). This does not prove that the body is
+  /// complete.
   case closed
-  /// As `closed`, but over TLS without a close_notify (RFC 8446 §6.1): anybody on the way may have cut the connection.
+  /// The connection closed as in `closed`, over TLS but without a close_notify (RFC 8446 §6.1): an attacker on the network may
+  /// have cut it.
   case cut
-  /// The body ended early or its framing broke. The bytes received before are valid.
+  /// The body ended early or its framing was invalid. The bytes received before are valid.
   case truncated(String)
   /// After the head, the body was slower than the minimum rate for too long. The bytes received before are valid.
   case stalled(String)
-  /// ``BodySink/head(_:)`` said `.reject`.
+  /// The sink answered `.reject` in ``BodySink/head(_:)``.
   case rejected
-  /// ``BodySink/body(_:)`` said `.stop`.
+  /// The sink answered `.stop` in ``BodySink/body(_:)``.
   case stopped
-  /// The exchange was cancelled: ``ExchangeHandle/cancel()``, the task's cancellation or the engine's shutdown.
+  /// The exchange was cancelled by ``ExchangeHandle/cancel()``, by the task's cancellation, or by the engine's shutdown.
   case cancelled
-  /// No usable head arrived. The error is stored indirectly: a running exchange looks at its outcome for every piece.
+  /// No usable head arrived. The case is `indirect` to keep the enum small, because a running exchange reads its outcome for
+  /// each piece of the body.
   indirect case failed(TransferError)
 }

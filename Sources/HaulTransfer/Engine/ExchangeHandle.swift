@@ -2,8 +2,8 @@ import Synchronization
 
 /// Controls one exchange from any thread, before and while it runs. Calls after its end change nothing.
 ///
-/// The owner's pause (``pause()``, ``unpause()``) and the sink's (`.pause`, ``resume()``) are separate. Bytes flow when
-/// neither is set.
+/// The owner's pause (``pause()``, ``unpause()``) and the sink's pause (`.pause`, ``resume()``) are separate. Bytes flow when
+/// neither pause is in effect.
 package final class ExchangeHandle: Sendable {
   /// The requests to the engine for this exchange.
   struct Wishes: Sendable {

@@ -15,7 +15,7 @@ struct FileRequest: Sendable, Equatable {
 
   /// The server's answer when it sent no byte of the file.
   enum Refusal: Sendable {
-    /// The file ends at or before the first byte of the range, namely at ``Facts/length``.
+    /// The requested range begins at or after the end of the file, whose length is ``Facts/length``.
     case beyondEnd
     /// The server cannot send a file from the middle.
     case noRanges

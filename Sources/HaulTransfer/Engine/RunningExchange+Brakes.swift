@@ -13,7 +13,7 @@ extension RunningExchange {
   /// What happened to a piece of the body.
   enum Receipt {
     case taken
-    /// The piece was not taken. libcurl passes it again later.
+    /// Haul did not take this piece of the body. libcurl passes it again later.
     case pause
     case end
   }

@@ -1,20 +1,20 @@
 import HaulCLibcrypto
 import HaulCLibcurl
 
-/// The C libraries that transfers use, with the libraries that they were built with.
+/// The versions of the C libraries that transfers use.
 package struct TransferLibraries: Sendable, Equatable {
   /// The version of libcurl, such as `7.88.1`.
   package var curl: String
-  /// libcurl's TLS library, such as `OpenSSL/3.0.22`; nil if it has none, and then https fails.
+  /// libcurl's TLS library, such as `OpenSSL/3.0.22`. If it is nil, libcurl has no TLS library, and https fails.
   package var tls: String?
   /// The version of nghttp2, such as `1.52.0`; nil if libcurl does not support HTTP/2.
   package var nghttp2: String?
-  /// The version of zlib, such as `1.2.13`; nil if libcurl has none.
+  /// The version of zlib, such as `1.2.13`; nil if libcurl does not support zlib.
   package var zlib: String?
   /// The version of the libcrypto that computes digests, such as `3.0.22`.
   package var openSSL: String
 
-  /// The libraries that this program runs with (libcurl: curl_version_info; OpenSSL: OpenSSL_version).
+  /// The libraries that this program runs with (curl_version_info, OpenSSL_version).
   package static var linked: TransferLibraries {
     let curl = unsafe haul_version_info().pointee
     return TransferLibraries(
@@ -27,7 +27,7 @@ package struct TransferLibraries: Sendable, Equatable {
     unsafe pointer.map { unsafe String(cString: $0) }
   }
 
-  /// libcurl with its libraries, such as `libcurl 7.88.1 (OpenSSL/3.0.22, nghttp2/1.52.0, zlib/1.2.13)`.
+  /// The versions of libcurl and its libraries, such as `libcurl 7.88.1 (OpenSSL/3.0.22, nghttp2/1.52.0, zlib/1.2.13)`.
   package var curlText: String {
     let parts = [tls, nghttp2.map { "nghttp2/\($0)" }, zlib.map { "zlib/\($0)" }]
     return "libcurl \(curl) (\(parts.compactMap { $0 }.joined(separator: ", ")))"

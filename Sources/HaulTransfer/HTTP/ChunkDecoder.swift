@@ -5,13 +5,14 @@ struct ChunkDecoder: Sendable {
   struct Malformed: Error {}
 
   private enum State {
-    /// In the line with a chunk's size, after `digits` digits. Next: `content`, or `trailer` after size 0.
+    /// The decoder is in the line with a chunk's size, and has read `digits` digits. The next state is `content`, or `trailer`
+    /// if the size is 0.
     case size(value: Int64, digits: Int, isExtension: Bool)
-    /// In a chunk, with `rest` bytes still to come. Next: `lineEnd`.
+    /// The decoder is in a chunk, with `rest` bytes still to come. The next state is `lineEnd`.
     case content(rest: Int64)
-    /// Between a chunk and the next line. Next: `size`.
+    /// The decoder is between a chunk and the next line. The next state is `size`.
     case lineEnd
-    /// After the last chunk, with `length` bytes of the current line. Next: `done` after an empty line.
+    /// The decoder is after the last chunk, and has read `length` bytes of the current line. An empty line leads to `done`.
     case trailer(length: Int)
     case done
   }

@@ -1,8 +1,8 @@
 /// A Content-Range field in bytes (RFC 9110 §14.4).
 enum ContentRange: Sendable, Equatable {
-  /// `bytes first-last/length`: the range in a 206. `length` is nil if the server sent `*`.
+  /// The range in a 206 response, `bytes first-last/length`. `length` is nil if the server sent `*`.
   case part(first: Int64, last: Int64, length: Int64?)
-  /// `bytes */length`: the length of the representation in a 416.
+  /// The length of the representation in a 416 response, `bytes */length`.
   case unsatisfied(length: Int64)
 
   /// Why the range cannot be read.
@@ -13,8 +13,9 @@ enum ContentRange: Sendable, Equatable {
     case repeated
     /// The unit is not `bytes`.
     case otherUnit
-    /// The value breaks the grammar, exceeds ``FileLength/limit``, or contradicts itself, which §14.4 calls invalid:
-    /// last before first, or length not beyond last.
+    /// The value breaks the grammar, exceeds ``FileLength/limit``, or contradicts itself: its last offset is before the first,
+    /// or
+    /// its length is not larger than the last offset. RFC 9110 §14.4 calls such a value invalid.
     case garbage
   }
 

@@ -5,9 +5,9 @@ enum BodyFraming: Sendable, Equatable {
   /// The body ends after the number of bytes in Content-Length.
   case length(Int64)
   case chunked
-  /// HTTP/2 END_STREAM ends the body; there is no Content-Length.
+  /// The body ends with HTTP/2 END_STREAM, and the response has no Content-Length.
   case stream
-  /// Nothing states the end: the body ends when the peer closes the connection.
+  /// The response does not state where the body ends. The body ends when the server closes the connection.
   case untilClose
 }
 
@@ -28,11 +28,11 @@ struct HeadParser {
   }
 
   private enum State {
-    /// Before a status line; next: `fields`.
+    /// The parser expects a status line. The next state is `fields`.
     case statusLine
-    /// In the fields. Next: `statusLine` after a 1xx response, else `done`.
+    /// The parser is in the fields. The next state is `statusLine` after a 1xx response, and otherwise `done`.
     case fields(status: Int, isHTTP2: Bool)
-    /// After the final head. Later lines are trailers and are ignored.
+    /// The parser has read the final head. It ignores later lines, which are trailers.
     case done
   }
 

@@ -1,16 +1,16 @@
-/// A header that a job adds to the headers of the transfer itself.
+/// A request header that a job adds to Haul's own headers.
 ///
-/// The header goes only to the origin that the job names. It must hold no secret: the database keeps and shows it.
+/// Haul sends the header only to the origin of the job's URL. The header must hold no secret: the database keeps and shows it.
 package struct RequestField: Sendable, Hashable {
   package let name: String
   package let value: String
 
-  /// Why a text is not such a header. The description is a clause without a full stop and holds no value.
+  /// The reason why a text is not a valid header. The description is a clause without a full stop and omits the header's value.
   package enum Problem: Error, Sendable, Hashable {
     case malformed
     case controlCharacter(String)
     case tooLong(String)
-    /// The header would change what is requested, or how the response is framed.
+    /// The header would change the requested content, or the framing of the response.
     case reserved(String)
     /// The header proves the client's identity.
     case secret(String)
@@ -23,7 +23,7 @@ package struct RequestField: Sendable, Hashable {
   /// The most headers of one job.
   static let most = 32
 
-  /// Reads `Name: value` (RFC 9110 §5.1, §5.5); white space around the value is dropped.
+  /// Reads a header `Name: value` (RFC 9110 §5.1, §5.5), without white space around the value.
   package init(_ text: String) throws(Problem) {
     let halves = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     guard halves.count == 2, !halves[0].isEmpty, halves[0].utf8.allSatisfy(Self.isTokenByte) else {
@@ -44,7 +44,7 @@ package struct RequestField: Sendable, Hashable {
     if Self.reserved.contains(lower) || lower.hasPrefix("if-") { throw .reserved(name) }
   }
 
-  /// Reads the fields of one job. Their names must be unique.
+  /// Reads the headers of one job. Their names must be unique.
   package static func all(_ texts: [String]) throws(Problem) -> [RequestField] {
     if texts.count > most { throw .tooMany }
     var fields: [RequestField] = []
@@ -81,7 +81,7 @@ package struct RequestField: Sendable, Hashable {
     "x-method-override", "x-original-url", "x-rewrite-url",
   ]
 
-  /// Returns whether the field with this name, in lower case, is known to prove who asks.
+  /// Returns whether a header with this name, in lower case, is known to carry credentials.
   package static func isSecret(_ name: String) -> Bool {
     name.hasPrefix("x-auth") || secretParts.contains { name.contains($0) }
   }

@@ -10,7 +10,7 @@ public struct RequestMetrics: Sendable, Hashable {
   public var remoteAddress: IPAddress?
   /// The port of ``remoteAddress``.
   public var remotePort: Int?
-  /// Whether the connection had served an earlier request.
+  /// Whether the connection was reused from an earlier request.
   public var isReusedConnection = false
   /// The time to resolve the host's name; nil if the connection was reused, or the name was not resolved.
   public var nameLookup: Duration?

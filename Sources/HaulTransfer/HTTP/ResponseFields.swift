@@ -32,9 +32,9 @@ extension ResponseHead {
     /// There is no Content-Length, or a Transfer-Encoding other than `identity` and `none` overrides it (RFC 9112
     /// §6.3).
     case unknown
-    /// The length in bytes. The same number written more than once is one number (RFC 9110 §8.6).
+    /// The length in bytes. If the field repeats one number, that number is the length (RFC 9110 §8.6).
     case bytes(Int64)
-    /// The value is not a number, or there are different numbers.
+    /// The value is not a number, or the field has several different numbers.
     case malformed
   }
 

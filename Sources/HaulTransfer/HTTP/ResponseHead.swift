@@ -1,13 +1,14 @@
 /// The head of the final response to one HTTP request. 1xx responses are not part of it.
 ///
-/// Field names are compared without regard to case and values are stored trimmed of white space
-/// (RFC 9110 §5.1, §5.5). Order and repetition are as received.
+/// Compare field names without regard to case. Values are stored without surrounding white space (RFC 9110 §5.1, §5.5). Order
+/// and
+/// repetition are as received.
 package struct ResponseHead: Sendable, Equatable {
   package typealias Field = HeaderField
 
   /// The status code, 200 to 599.
   package var status: Int
-  /// All fields in the order received.
+  /// All fields, in the order in which they arrived.
   package var fields: [Field]
 
   /// Creates a head.
@@ -21,7 +22,7 @@ package struct ResponseHead: Sendable, Equatable {
     fields.compactMap { $0.isNamed(name) ? $0.value : nil }
   }
 
-  /// Returns the value of `name` if the field occurs once, or has the same value each time; else nil.
+  /// Returns the value of `name` if the field occurs once, or always with one value; otherwise nil.
   package func value(_ name: String) -> String? {
     var found: String?
     for field in fields where field.isNamed(name) {

@@ -1,16 +1,17 @@
-/// The proof that two responses carry the same representation, byte for byte (RFC 9110 §8.8).
+/// A value that identifies a version of a representation. Equal validators prove equal bytes (RFC 9110 §8.8).
 package enum Validator: Sendable, Hashable {
   /// A strong entity tag with its quotes, as sent.
   case strongETag(String)
-  /// A Last-Modified date as sent. It counts only if the server sent no well-formed ETag (§13.1.5), and the date lies
-  /// at least 60 s before the response's Date, so that two changes within a second cannot hide.
+  /// A Last-Modified date as sent. It is used only if the server sent no well-formed ETag (RFC 9110 §13.1.5) and the date is
+  /// at least 60 seconds before the response's Date. Otherwise a second change within one second would go unnoticed.
   case lastModified(String)
-  /// A weak tag and such a date, as sent. Neither can be used in a condition. A later response must repeat both, and
-  /// the bytes of ``overlap`` must agree.
+  /// A weak entity tag and a Last-Modified date, as sent. Neither can be used in a condition. A later response must repeat
+  /// both, and the bytes of ``overlap`` must agree.
   case weakETag(String, modified: String)
-  /// A tag without quotes, as sent, if there is no such date. A later response must repeat the tag.
+  /// An entity tag without quotes, as sent, if the server sent no usable Last-Modified date. A later response must repeat
+  /// the tag.
   case unquotedETag(String)
-  /// The server states nothing usable. The digest that the job demands proves the whole file.
+  /// The server sent no usable validator. The digest that the job requires proves the whole file.
   case jobDigest
 
   /// Reads the validator of a response; nil if nothing in it is strong enough to resume with.
@@ -46,9 +47,9 @@ package enum Validator: Sendable, Hashable {
     return modifiedAt.seconds <= answeredAt.seconds - 60 ? modified : nil
   }
 
-  /// The value of an If-Range field; nil if the validator cannot be used there.
+  /// The validator as the value of an If-Range field; nil if it cannot be used there.
   ///
-  /// A tag starts with a quote and a date does not, so that servers can distinguish them (§13.1.5).
+  /// A tag starts with a quote and a date does not, so that servers can distinguish them (RFC 9110 §13.1.5).
   package var ifRangeValue: String? {
     switch self {
     case .strongETag(let text), .lastModified(let text): text
@@ -69,11 +70,11 @@ package enum Validator: Sendable, Hashable {
 
   /// The result of comparing a validator with a later response.
   enum Comparison: Sendable, Equatable {
-    /// The field is present and equal, byte for byte.
+    /// The field is present, and its value is equal, byte for byte.
     case same
     /// The field is absent.
     case absent
-    /// The field is present and different. A weak tag never equals a strong one (§8.8.3.2).
+    /// The field is present, and its value differs. A weak tag never equals a strong one (RFC 9110 §8.8.3.2).
     case different
   }
 
@@ -128,7 +129,7 @@ extension Validator: Codable {
     }
   }
 
-  /// Reads a text that ``text`` has written; nil for anything else.
+  /// Reads a validator from the form of ``text``; nil for any other text.
   package init?(text: String) {
     if Self.isStrongTag(text) {
       self = .strongETag(text)
@@ -147,7 +148,7 @@ extension Validator: Codable {
     }
   }
 
-  /// Reads ``text``.
+  /// Decodes a validator from the form of ``text``.
   package init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     guard let validator = Validator(text: try container.decode(String.self)) else {
@@ -156,7 +157,7 @@ extension Validator: Codable {
     self = validator
   }
 
-  /// Writes ``text``.
+  /// Encodes the validator in the form of ``text``.
   package func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(text)

@@ -3,13 +3,13 @@ import Synchronization
 
 /// Observing a download while it runs.
 extension Download {
-  /// The progress as a sequence: one value about four times a second, and one at the end.
+  /// The progress as a sequence: a value about four times a second, and one at the end.
   public var progress: ProgressSequence { ProgressSequence(download: self) }
 
   /// The present progress.
   public var currentProgress: DownloadProgress { look().progress }
 
-  /// The events from now on. The first event is the present state. The sequence ends with the download.
+  /// The future events of the download. The first event is the present state. The sequence ends with the download.
   public var events: AsyncStream<DownloadEvent> {
     let (stream, continuation) = AsyncStream.makeStream(of: DownloadEvent.self)
     let key = shared.withLock { state -> Int? in
@@ -60,14 +60,14 @@ extension Download {
   /// The time between two values of the progress.
   private static let interval = Duration.milliseconds(250)
 
-  /// The progress of a download, until it ends.
+  /// A sequence with the progress of a download, until the download ends.
   public struct ProgressSequence: AsyncSequence, Sendable {
     let download: Download
 
     /// Returns an iterator that starts with the present progress.
     public func makeAsyncIterator() -> Iterator { Iterator(download: download) }
 
-    /// Gives the progress of one download.
+    /// An iterator over the progress of one download.
     public struct Iterator: AsyncIteratorProtocol {
       let download: Download
       private var hasBegun = false
@@ -77,8 +77,8 @@ extension Download {
         self.download = download
       }
 
-      /// Returns the progress after a quarter of a second, the first time at once. Nil after the end, or if the task is
-      /// cancelled.
+      /// Returns the progress: the first time at once, later after a quarter of a second. Returns nil after the download has
+      /// ended, or if the task is cancelled.
       public mutating func next() async -> DownloadProgress? {
         if hasEnded { return nil }
         if hasBegun, (try? await Task.sleep(for: Download.interval)) == nil { return nil }
@@ -109,7 +109,7 @@ extension Download {
     }
   }
 
-  /// The time, bytes and attempts that the download has taken so far.
+  /// The metrics of the download so far: time, bytes and attempts.
   public var metrics: DownloadMetrics {
     let fetched = work.progress?.fetched ?? 0
     return shared.withLock { $0.spent.metrics(fetched: fetched, now: .now) }

@@ -130,11 +130,11 @@ extension Download {
 
   private enum Ending {
     case nothing
-    /// Stop the attempt in progress.
+    /// The attempt in progress must stop.
     case stop
-    /// Leave the line.
+    /// The download must leave the waiting line.
     case leave
-    /// Forget the download, which was over before.
+    /// The download had already ended, and its queue removes it from the list.
     case forget
   }
 

@@ -1,14 +1,14 @@
 import HaulSystem
 import Synchronization
 
-/// Gives a script control over its download, for tests of your own code.
+/// Controls a download without network, for tests of your own code.
 public struct DownloadScript: Sendable {
   /// The request of the download.
   public let request: DownloadRequest
   fileprivate let download: Download
   fileprivate let work: ScriptWork
 
-  /// Sends this progress to all who follow the download. ``Download/events`` gives each value, ``Download/progress``
+  /// Sends this progress to all observers of the download. ``Download/events`` gives each value, ``Download/progress``
   /// the last value of each quarter of a second.
   public func send(_ progress: DownloadProgress) {
     work.progressNow.withLock { $0 = progress }
@@ -28,9 +28,9 @@ public struct DownloadScript: Sendable {
 }
 
 extension Download {
-  /// Creates a download without network and files, for tests of your own code. It begins at once. It ends with the file
-  /// that `script` returns, or the error that it throws. An error other than a ``TransferError`` counts as thrown by
-  /// ``DownloadOptions/validate``.
+  /// Creates a download without network and files, for tests of your own code. The download begins at once. It ends with
+  /// the file that `script` returns, or with the error that `script` throws. An error other than a ``TransferError`` counts as
+  /// thrown by ``DownloadOptions/validate``.
   ///
   /// ``cancel()``, ``pause()`` and ``suspend()`` cancel the script's task. If the script throws a `CancellationError`,
   /// the download ends as `cancelled`. After ``resume()`` the script runs again from its beginning.

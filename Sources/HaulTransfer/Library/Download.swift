@@ -8,7 +8,7 @@ import Synchronization
 /// | ``cancel()`` | is removed | `finished` |
 /// | ``pause()`` | is kept for ``resumeData`` | `finished` |
 /// | ``suspend()`` | is kept, and ``resume()`` continues it | `paused` |
-/// | a failure | is kept for ``resumeData`` where it can be continued | `finished` |
+/// | a failure | is kept for ``resumeData`` if the download can be continued | `finished` |
 /// | ``Downloader/shutdown()`` | is removed, unless the download is paused, suspended or in a list | `finished` |
 ///
 /// After ``Downloader/shutdown()`` the partial files of failed downloads are gone as well, unless they are in a list.
@@ -126,7 +126,7 @@ public final class Download: Sendable {
 
   // MARK: - The result
 
-  /// The file, complete and durable under its name. Waits until the download ends, even while it is paused.
+  /// The file, when it is complete and durable under its name. Waits until the download ends, even while it is paused.
   ///
   /// - Throws: `CancellationError` at once if the waiting task is cancelled, while the download continues; the error
   ///   that ``DownloadOptions/validate`` threw; otherwise a ``TransferError``, of class `cancelled` after ``cancel()``,
@@ -160,8 +160,8 @@ public final class Download: Sendable {
   /// stopped.
   public var state: DownloadState { shared.withLock { $0.phase } }
 
-  /// The priority among waiting downloads: the highest starts first, then the order of their start. Default: 0. A
-  /// change does not stop running downloads.
+  /// The priority among waiting downloads. The highest priority starts first; equal priorities start in the order in which
+  /// you started or added the downloads. Default: 0. A change does not stop running downloads.
   public var priority: Int {
     get { shared.withLock { $0.priority } }
     set {
@@ -175,17 +175,17 @@ public final class Download: Sendable {
     }
   }
 
-  /// The data with which the download can be continued, after a failure or ``pause()``. A program that may be killed
-  /// can also save them while the download runs or is paused. While it runs, new resume data come within a second of
-  /// the first bytes, then every 64 MiB or 5 s, whichever is first. You may use such data once the process is gone.
+  /// The data with which the download can be continued, after a failure or ``pause()``. If your program may be killed, save
+  /// them also while the download runs or is paused. While it runs, new resume data arrive within a second of the first bytes,
+  /// then every 64 MiB or 5 seconds, whichever is first. Use such data only after the process has ended.
   ///
-  /// Nil after a success or ``cancel()``, and if the download cannot be continued: the server gives no length, or no
-  /// validator that is strong enough.
+  /// Nil after a success or ``cancel()``, and if the download cannot be continued because the server gives no length, or no
+  /// strong enough validator.
   public var resumeData: ResumeData? {
     shared.withLock { $0.saved.flatMap { $0.bytes > 0 ? $0 : nil } }
   }
 
-  /// The last response whose body was accepted; nil before the first, and for FTP. For a refused response, such as a
+  /// The last response whose body was accepted; nil before the first response, and for FTP. For a refused response, such as a
   /// 404, see ``TransferError/fields`` and ``TransferError/body``.
   public var response: DownloadResponse? { shared.withLock { $0.response } }
 
@@ -195,10 +195,11 @@ public final class Download: Sendable {
   /// another download of the same downloader continues it. A complete file stays.
   public func cancel() { end(.cancel) }
 
-  /// Ends the download and keeps the partial file, if the download can be continued. Returns after the download has
+  /// Ends the download, and keeps the partial file if the download can be continued. Returns after the download has
   /// ended.
   ///
-  /// - Returns: The resume data; nil if the download was complete or cannot be continued. Then no partial file is left.
+  /// - Returns: The resume data; nil if the download was complete or cannot be continued. In these cases no partial file is
+  ///   left.
   public func pause() async -> ResumeData? {
     beginPause()
     await untilFinished()
@@ -214,7 +215,8 @@ public final class Download: Sendable {
   /// If the program drops its last reference to a suspended download, the download ends and its partial file stays.
   public func suspend() { end(.suspend) }
 
-  /// Continues a suspended download, which waits for its turn again. Other downloads do not change.
+  /// Continues a suspended download, which waits for its turn again. For a download that is not suspended, the call does
+  /// nothing.
   public func resume() {
     let stay = shared.withLock { state -> Int? in
       if state.phase == .running, state.wish == .suspend { state.isResumed = true }

@@ -1,41 +1,43 @@
-/// The options of a download, besides its URL and path.
+/// The options of a download, in addition to its URL and path.
 public struct DownloadOptions: Sendable {
   /// The request method, with the body.
   public enum Method: Sendable, Hashable {
     /// GET.
     case get
-    /// POST with this body, as export services require it. The body is sent once: a broken response is an error, and
-    /// there are never resume data. Only ``DownloadOptions/retry`` sends the body again, and ``Download/resume()``
-    /// after a suspension.
+    /// POST with this body, for example for export services. Haul sends the body once: a broken response is an error, and
+    /// there are never resume data. Only ``DownloadOptions/retry``, and ``Download/resume()`` after a suspension, send the body
+    /// again.
     case post([UInt8])
-    /// PUT with this body, which is sent once, like the body of a POST.
+    /// PUT with this body. Haul sends the body once, as with POST.
     case put([UInt8])
   }
 
   // MARK: The file
 
-  /// The expected digest, checked before the file gets its name.
+  /// The expected digest. Haul checks it before the file gets its name; nil for no check.
   public var digest: ExpectedDigest?
-  /// The largest allowed length of the file in bytes. A larger file fails as `tooLarge`. nil for no limit.
+  /// The maximum length of the file in bytes; nil for no limit. A larger file fails as `tooLarge`.
   public var maximumLength: Int64?
-  /// What to do if a file with that name exists. Default: `fail`. With `fail`, the download also fails as
-  /// `pathConflict`, before the body, while another download of the same downloader makes that file. With `skip`, the
-  /// existing file is the result, and its digest is not checked.
-  public var ifExists = CollisionPolicy.fail
-  /// Chooses the file's name from the response, if the request was made with a directory. It may return a path below
-  /// the directory; missing directories on that path are made. Nil uses ``DownloadResponse/fileName``.
+  /// The action if a file with the final name exists. Default: `fail`.
   ///
-  /// Called once, after ``validate``: a download that is resumed or retried keeps its name. An error that it throws
-  /// ends the download, as with ``validate``. A path that leads out of the directory fails as `pathConflict`. FTP has
+  /// With `fail`, the download also fails as `pathConflict`, before the body, if another download of the same downloader is
+  /// creating that file. With `skip`, the existing file is the result, and Haul does not check its digest.
+  public var ifExists = CollisionPolicy.fail
+  /// Chooses the file's name from the response, if the request names a directory. The result may be a path below the
+  /// directory; Haul creates missing directories. Nil uses ``DownloadResponse/fileName``.
+  ///
+  /// Called once, after ``validate``: a download that is resumed or retried keeps its name. If the function throws an error,
+  /// the
+  /// download ends, as with ``validate``. A path that leads out of the directory fails as `pathConflict`. FTP has
   /// no response, so the URL gives the name.
   ///
   /// Called on the network's thread: must return soon.
   public var destination: (@Sendable (DownloadResponse) throws -> String)?
-  /// Whether a body without length is complete when the server ends it. Otherwise Haul downloads the file twice and
-  /// compares both copies.
+  /// Whether a body without a stated length counts as complete when the server ends it. If false, Haul downloads the file
+  /// twice and compares both copies.
   public var acceptUnverifiedLength = false
-  /// Checks each response before its body is written, including responses that continue a partial file. An error that
-  /// it throws ends the download. ``Download/value`` throws the same error. ``Download/result`` has the class
+  /// Checks each response before its body is written, including responses that continue a partial file. If the function
+  /// throws an error, the download ends, and ``Download/value`` throws that error. ``Download/result`` has the class
   /// `rejected`, with that error as ``TransferError/underlyingError``.
   ///
   /// Called on the network's thread: must return soon.
@@ -45,33 +47,33 @@ public struct DownloadOptions: Sendable {
 
   /// The request method, with the body. After a POST or PUT, a response with status 201 may carry the file too.
   public var method = Method.get
-  /// Header fields that do not show who asks, such as Accept. Redirects to any host carry them, too.
+  /// Header fields without credentials, such as Accept. Haul sends them to every host, also after redirects.
   ///
-  /// Fields that prove who asks, and fields that a download needs for itself, such as Range, fail as `blockedURL`.
+  /// Fields that carry credentials, and fields that a download needs for itself, such as Range, fail as `blockedURL`.
   public var fields: [HeaderField] = []
-  /// The ``DownloadedFile/response`` of an earlier download. Haul downloads the file only if the source has changed
-  /// since. It sends the response's ETag as If-None-Match, or its Last-Modified as If-Modified-Since. If the server
+  /// The ``DownloadedFile/response`` of an earlier download. Haul then downloads the file only if the source has changed
+  /// since. Haul sends the response's ETag as If-None-Match, or its Last-Modified as If-Modified-Since. If the server
   /// answers 304, the result is the existing file at the path, and ``DownloadedFile/isUnchanged`` is true.
   ///
-  /// The option counts only if ``ifExists`` is `replace`, a file exists at the path, the method is GET, and the
-  /// response does not name the file. A program that keeps only the fields can create a response from them:
+  /// Haul uses the option only if ``ifExists`` is `replace`, a file exists at the path, the method is GET, and the
+  /// request names the file itself. A program that keeps only the fields can create a response from them:
   /// `DownloadResponse(url: url, fields: [HeaderField("ETag", tag)])`, where `url` is the URL that answered. The list
   /// of a queue does not keep this option.
   public var onlyIfChangedSince: DownloadResponse?
-  /// Header fields that prove who asks, such as Authorization. Haul sends them only to the URL's own origin, never to
+  /// Header fields with credentials, such as Authorization. Haul sends them only to the URL's own origin, never to
   /// another origin after a redirect.
   public var credentials: [HeaderField] = []
-  /// A user and password for the URL's own origin: HTTP Basic or Digest, FTP or SFTP.
+  /// The user and password for the URL's own origin: HTTP Basic or Digest, FTP or SFTP.
   public var login: Login?
-  /// Returns a login when any server answers 401. If it returns nil, or its login fails three times, the download ends
+  /// Returns a login when a server answers 401. If it returns nil, or its login fails three times, the download ends
   /// as `http4xx`.
   public var authenticate: (@Sendable (AuthenticationChallenge) async -> Login?)?
-  /// Decides whether to follow a redirect. Called before each redirect, with the response and the absolute URL of the
+  /// Decides whether to follow a redirect. Haul calls it before each redirect, with the response and the absolute URL of the
   /// next request. If it returns false, the download ends as `rejected`, and ``TransferError/fields`` are the fields of
   /// the response. Nil follows every redirect.
   ///
-  /// The function can only refuse. An eleventh redirect in a row, or a redirect to a URL that may not be fetched, fails
-  /// before the call. Must return soon.
+  /// The function can only refuse a redirect that Haul would follow. An eleventh redirect in a row, or a redirect to a URL
+  /// that is not allowed, fails before the call. Must return soon.
   public var followRedirect: (@Sendable (DownloadResponse, _ url: String) -> Bool)?
   /// The proxy; nil uses the downloader's proxy.
   public var proxy: ProxyAddress?
@@ -80,15 +82,15 @@ public struct DownloadOptions: Sendable {
 
   /// The time limit for making a connection; nil uses the downloader's limit.
   public var connectTimeout: Duration?
-  /// How long the server may send nothing; nil uses the downloader's limits.
+  /// The longest time that the server may send nothing; nil uses the downloader's limits.
   public var stallTimeout: Duration?
-  /// The time limit for the whole download, counted from its first turn, including waits and pauses; nil for no limit.
-  /// Bytes that are durable by then can be resumed.
+  /// The time limit for the whole download, including waits and pauses; nil for no limit. The time begins when the download
+  /// first runs. Bytes that are durable at the limit can be resumed.
   public var timeout: Duration?
-  /// The rate limit in bytes per second, which all downloads with this limit share; nil for no limit.
+  /// A rate limit in bytes per second, shared by all downloads with the same object; nil for no limit.
   public var rateLimit: RateLimit?
-  /// When to retry after a failure; nil never retries. A broken connection needs no retry while the server can send the
-  /// rest.
+  /// The rules for retries after a failure; nil never retries. If a connection breaks and the server can send the rest, Haul
+  /// continues without a retry.
   public var retry: RetryPolicy?
 
   /// Creates the default options.

@@ -16,7 +16,7 @@ public final class DownloadQueue: Downloading {
   private let gate: DownloadGate
   private let members: DownloadMembers
 
-  /// Creates an empty queue. Other code may use the same downloader; its downloads do not count here.
+  /// Creates an empty queue. Other code may use the same downloader; its downloads do not count towards the queue's limit.
   ///
   /// `downloader` may be a fake. The queue then asks it for a download when the download's turn comes. The queue itself
   /// handles ``DownloadOptions/retry`` and ``DownloadOptions/timeout``.
@@ -29,12 +29,12 @@ public final class DownloadQueue: Downloading {
     members = DownloadMembers(nil)
   }
 
-  /// Creates a queue whose downloads outlive the process. The file `list` keeps them, with the resume data of each.
+  /// Creates a queue whose downloads outlive the process. The file `list` keeps the downloads and their resume data.
   /// This initialiser reads the file and starts its downloads again; paused downloads are paused again. Blocks.
   ///
-  /// A download stays in the list until it is complete, cancelled or removed. A failed download is retried when the
-  /// list is read; if it fails again, it stays among ``downloads``. A download whose file has got its name is complete,
-  /// even if the process was killed before the list said so.
+  /// A download stays in the list until it is complete, cancelled or removed. Reading the list retries failed downloads. If a
+  /// download fails again, it stays in ``downloads``. A download whose file has its final name is complete,
+  /// even if the process was killed before it updated the list.
   ///
   /// Relative paths become absolute when a download is added, because a later process may have another working
   /// directory. This initialiser removes partial files of the list's targets that no download uses and no entry needs.
@@ -83,7 +83,7 @@ public final class DownloadQueue: Downloading {
 
   // MARK: - Limits
 
-  /// The number of concurrent downloads; 1 means one after another. A lower number does not stop running downloads. To
+  /// The maximum number of concurrent downloads; 1 means one after another. A lower number does not stop running downloads. To
   /// start no downloads, set ``isSuspended``.
   ///
   /// - Precondition: A new value is positive.
@@ -95,7 +95,8 @@ public final class DownloadQueue: Downloading {
     }
   }
 
-  /// The number of concurrent downloads from one host and port; nil for no such limit. Hosts of redirects do not count.
+  /// The maximum number of concurrent downloads from one host and port; nil for no limit per host. The hosts of redirects
+  /// do not count.
   ///
   /// - Precondition: A new value is positive or nil.
   public var maxConcurrentPerHost: Int? {
@@ -106,7 +107,7 @@ public final class DownloadQueue: Downloading {
     }
   }
 
-  /// Whether the queue starts no downloads. Running downloads continue.
+  /// Whether the queue is suspended: it starts no downloads, and running downloads continue.
   public var isSuspended: Bool {
     get { gate.limits.isSuspended }
     set { gate.configure { $0.isSuspended = newValue } }
@@ -114,8 +115,8 @@ public final class DownloadQueue: Downloading {
 
   // MARK: - Downloads
 
-  /// The unfinished downloads, in the order in which they were added. With a list, also the downloads that failed or
-  /// that ``Download/pause()`` ended: they stay until they are retried, cancelled or removed.
+  /// The unfinished downloads, in the order in which they were added. If the queue has a list, also the downloads that failed
+  /// or that ``Download/pause()`` ended: they stay until they are retried, cancelled or removed.
   public var downloads: [Download] { members.all }
 
   /// Adds a download and returns at once. Pass `data` to continue a paused or interrupted download.
@@ -123,7 +124,7 @@ public final class DownloadQueue: Downloading {
     add(request, from: data, priority: 0)
   }
 
-  /// Adds a download and returns at once. The highest priority begins first; 0 is usual.
+  /// Adds a download and returns at once. The download with the highest priority begins first; the default priority is 0.
   @discardableResult
   public func start(_ request: DownloadRequest, priority: Int) -> Download {
     add(request, from: nil, priority: priority)
@@ -162,8 +163,8 @@ public final class DownloadQueue: Downloading {
   }
 
   /// Adds a download again that failed, was cancelled or was ended by ``Download/pause()``, and removes the old one
-  /// from the list. The new download continues from the old resume data. If the download has not ended, or is complete,
-  /// this function returns it unchanged.
+  /// from the list. The new download continues from the old resume data. If `download` has not ended, or is complete,
+  /// this function returns `download` unchanged.
   @discardableResult
   public func retry(_ download: Download) -> Download {
     guard download.hasFailed else { return download }
@@ -188,10 +189,10 @@ public final class DownloadQueue: Downloading {
     for download in members.unfinished { download.resume() }
   }
 
-  /// Pauses all unfinished downloads and returns when they have ended. No other download begins meanwhile.
+  /// Pauses all unfinished downloads and returns when they have ended. The queue starts no other download meanwhile.
   ///
   /// If a download had not begun or cannot be continued, its ``Download/resumeData`` is nil. Use its
-  /// ``Download/request`` to begin again.
+  /// ``Download/request`` to start from the beginning.
   ///
   /// - Returns: The paused downloads, in the order in which they were added.
   public func pauseAll() async -> [Download] {
@@ -207,12 +208,12 @@ public final class DownloadQueue: Downloading {
     return downloads
   }
 
-  /// Cancels a download, if it is unfinished, and removes it from the list. If `deletingFile`, also removes the file of
-  /// a complete download. Returns when the partial file is removed. The partial file stays if another download
-  /// continues it.
+  /// Cancels a download, if it is unfinished, and removes it from the list. Returns when the partial file is removed. The
+  /// partial file stays if another download continues it.
   ///
-  /// Only the file that the download made is deleted. An older file that counts as the result (`.skip`) stays. A newer
-  /// file that has taken the name stays, too.
+  /// If `deletingFile`, the function also deletes the complete file, but only if this download created it. An older file that
+  /// was
+  /// accepted as the result (`.skip`) stays. A newer file that has replaced it stays, too.
   public func remove(_ download: Download, deletingFile: Bool = false) async {
     download.cancel()
     let result = await download.result
@@ -225,8 +226,8 @@ public final class DownloadQueue: Downloading {
     }
   }
 
-  /// Writes the list, and returns when its present state is durable. Without a list, it does nothing. The queue also
-  /// writes the list within a second of each change. ``Downloader/shutdown()`` writes it for the last time.
+  /// Writes the list, and returns when the list in its present state is durable. For a queue without a list, this does nothing.
+  /// The queue also writes the list within a second of each change. ``Downloader/shutdown()`` writes it for the last time.
   ///
   /// - Throws: `diskFull`, `io` or a similar error if the list cannot be written. The previous list stays.
   public func save() async throws(TransferError) { try await members.save() }

@@ -5,8 +5,8 @@ import HaulSystem
 public struct DownloadRequest: Sendable {
   /// The absolute URL.
   public var url: String
-  /// The path of the file to make. Its directory must exist. A relative path starts at the working directory of the
-  /// time at which the download is started; a queue with a list makes it absolute then.
+  /// The path of the file to create. Its directory must exist. A relative path starts at the working directory that the
+  /// process has when the download starts; a queue with a list then stores the absolute path.
   ///
   /// If the response names the file, this is the path of the directory, with a `/` at its end.
   public var path: String {
@@ -43,9 +43,9 @@ public struct DownloadRequest: Sendable {
     isURL = !file.isFileURL
   }
 
-  /// Creates a request whose response names the file. The directory must exist. ``DownloadOptions/destination`` chooses
-  /// the name; without it the name is ``DownloadResponse/fileName``. With ``CollisionPolicy/replace``, the server then
-  /// chooses which file of the directory is replaced.
+  /// Creates a request for a file in `directory` that the response names. The directory must exist.
+  /// ``DownloadOptions/destination`` chooses the name; without it the name is ``DownloadResponse/fileName``. With
+  /// ``CollisionPolicy/replace``, the server then chooses which file of the directory is replaced.
   public init(
     _ url: String, in directory: String, options: DownloadOptions = DownloadOptions()
   ) {
@@ -54,8 +54,8 @@ public struct DownloadRequest: Sendable {
     wasMadeWithDirectory = !directory.isEmpty
   }
 
-  /// Creates a request whose response names the file. `directory` is a file URL. With any other URL the download fails
-  /// as `pathConflict`.
+  /// Creates a request for a file in `directory` that the response names. `directory` is a file URL. With any other URL the
+  /// download fails as `pathConflict`.
   public init(_ url: URL, in directory: URL, options: DownloadOptions = DownloadOptions()) {
     self.init(
       url.absoluteString, in: directory.isFileURL ? directory.path : directory.absoluteString,
@@ -71,15 +71,15 @@ public struct DownloadedFile: Sendable, Hashable {
   public var path: String
   /// The file's length in bytes.
   public var bytes: Int64
-  /// The digest that was checked; nil if none was requested, or if the file already existed.
+  /// The digest that Haul checked; nil if none was requested, or if the file already existed.
   public var digest: ExpectedDigest?
   /// The last response that carried bytes of the file; nil for FTP, and if the file already existed.
   public var response: DownloadResponse?
-  /// Whether the source has not changed since ``DownloadOptions/onlyIfChangedSince``. The result is then the existing
+  /// Whether the source is unchanged since ``DownloadOptions/onlyIfChangedSince``. The result is then the existing
   /// file.
   public var isUnchanged = false
 
-  /// Creates the value for a complete file.
+  /// Creates the description of a complete file.
   public init(
     path: String, bytes: Int64, digest: ExpectedDigest? = nil, response: DownloadResponse? = nil
   ) {
@@ -92,12 +92,11 @@ public struct DownloadedFile: Sendable, Hashable {
 
 /// The progress of a download.
 public struct DownloadProgress: Sendable, Hashable {
-  /// The bytes of the file so far, including those of an earlier attempt.
+  /// The number of bytes of the file so far, including bytes from earlier attempts.
   public var bytes: Int64
   /// The length of the file in bytes; nil while it is unknown.
   public var expected: Int64?
-  /// The rate over the network in bytes per second, smoothed over about two seconds. All who follow the download see
-  /// the same rate.
+  /// The network rate in bytes per second, smoothed over about two seconds. All observers of the download see one rate.
   public var rate: Double
 
   /// Creates progress.
@@ -107,12 +106,13 @@ public struct DownloadProgress: Sendable, Hashable {
     self.rate = rate
   }
 
-  /// The finished part of the file, from 0 to 1; nil while the length is unknown.
+  /// The downloaded fraction of the file, from 0 to 1; nil while the length is unknown.
   public var fractionCompleted: Double? {
     expected.map { $0 > 0 ? Double(bytes) / Double($0) : 1 }
   }
 
-  /// The time for the missing bytes at the present rate; nil while the length is unknown or no bytes come.
+  /// The estimated time until the download is complete, at the present rate; nil while the length is unknown or no bytes
+  /// arrive.
   public var estimatedTimeRemaining: Duration? {
     guard let expected, rate > 0 else { return nil }
     return .clamped(seconds: Double(max(0, expected - bytes)) / rate)

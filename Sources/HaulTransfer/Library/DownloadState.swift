@@ -2,7 +2,7 @@
 public enum DownloadState: Sendable, Hashable, CustomStringConvertible {
   /// The download waits for its turn, or for the time of its next attempt.
   case waiting
-  /// The download runs.
+  /// The download is running.
   case running
   /// ``Download/suspend()`` has stopped the download. It keeps its partial file, and another download may run instead.
   case paused
@@ -20,19 +20,19 @@ public enum DownloadState: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// An event of a download. Events come in the order in which they happen.
+/// An event of a download. Events arrive in the order in which they happen.
 ///
-/// URLs in an event may hold secrets, as signed URLs do. A later version may add cases: a `switch` with a `default`
+/// URLs in an event may hold secrets, such as signatures. A later version may add cases: a `switch` with a `default`
 /// still builds.
 public enum DownloadEvent: Sendable {
   /// The state has changed.
   case state(DownloadState)
   /// The download follows a redirect.
   case redirected(from: String, to: String)
-  /// A response has arrived, and its body is about to be written. The event comes again when Haul requests the rest of
+  /// A response has arrived, and Haul is about to write its body. The event comes again when Haul requests the rest of
   /// the file.
   case response(DownloadResponse)
-  /// The progress, about four times a second while bytes come, and once more before the end. Only ``Download/events``
+  /// The progress, about four times a second while bytes arrive, and once more before the end. Only ``Download/events``
   /// has this event: a monitor does not receive it.
   case progress(DownloadProgress)
   /// More bytes are durable. The value is the new ``Download/resumeData``.
@@ -45,16 +45,16 @@ public enum DownloadEvent: Sendable {
 
 /// Receives every event of every download of a ``Downloader``, for logs and metrics.
 public protocol DownloadMonitor: AnyObject, Sendable {
-  /// Handles an event. Called on the thread of the event, which may be the network's thread: must return soon. Events
-  /// of one download come one after another; events of several downloads may come at the same time.
+  /// Handles an event. Haul calls it on the thread of the event, which may be the network's thread: must return soon. Events
+  /// of one download arrive one after another; events of several downloads may arrive at the same time.
   func handle(_ event: DownloadEvent, of download: Download)
 }
 
 /// The head of an HTTP response.
 public struct DownloadResponse: Sendable, Hashable {
-  /// The URL that answered: after redirects, the last URL.
+  /// The URL that sent this response. After redirects, this is the last URL.
   public var url: String
-  /// The status code: 200, 203 or 206, or 201 after a POST or PUT. For a redirect: 300 to 308.
+  /// The status code: 200, 203 or 206, or 201 after a POST or PUT. A response with a redirect has a status from 300 to 308.
   public var status: Int
   /// The header fields in the order received.
   public var fields: [HeaderField]
@@ -66,14 +66,14 @@ public struct DownloadResponse: Sendable, Hashable {
     self.fields = fields
   }
 
-  /// The file name for a download into a directory: ``suggestedFileName``, or else the last name in the path of
-  /// ``url``, or else `download`. The name is safe in any directory.
+  /// The file name for a download into a directory: ``suggestedFileName``, or the last name in the path of ``url``, or
+  /// `download`. The name is safe in any directory.
   public var fileName: String {
     let url = try? WebURL(url, schemes: WebURL.knownSchemes)
     return suggestedFileName ?? url.flatMap(FileName.last) ?? FileName.unknown
   }
 
-  /// The media type in lower case, without parameters, such as `text/html`; nil if there is none, or no usable one.
+  /// The media type in lower case, without parameters, such as `text/html`; nil if the response has no usable one.
   /// (Content-Type)
   public var mediaType: String? { ResponseHead(status: status, fields: fields).mediaType }
 

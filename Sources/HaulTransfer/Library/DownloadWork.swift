@@ -2,19 +2,19 @@ import Synchronization
 
 /// The work of a download when its turn has come: it fetches a file, or plays a script.
 protocol DownloadWork: Sendable {
-  /// Makes one attempt, and reports progress and durable bytes to the download.
+  /// Runs one attempt, and reports progress and durable bytes to the download.
   func attempt(_ download: Download) async -> Result<DownloadedFile, TransferError>
 
-  /// Ends the attempt in progress as `cancelled`. Does nothing if there is none.
+  /// Ends the attempt in progress as `cancelled`. Does nothing if no attempt is in progress.
   func stop()
 
-  /// The progress of the current attempt; nil if there is none.
+  /// The progress of the current attempt; nil if no attempt is in progress.
   var progress: AttemptProgress? { get }
 
   /// Removes the partial file.
   func discard(_ data: ResumeData) async
 
-  /// Removes the complete file, if it still has this identity.
+  /// Removes the complete file, if it is still the file with this identity.
   func remove(_ file: DownloadedFile, _ identity: FileIdentity, of request: DownloadRequest) async
 }
 

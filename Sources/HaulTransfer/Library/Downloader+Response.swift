@@ -4,10 +4,11 @@ import Synchronization
 
 /// Responses without a file.
 extension Downloader {
-  /// Downloads a small body into memory. No file is made, so options about files have no effect.
+  /// Downloads a small body into memory. Haul creates no file, so options about files have no effect.
   ///
-  /// The rules of a download apply: a status such as 404 is an error, redirects are followed, a broken connection is
-  /// continued, and the digest is checked. The call does not wait for a turn, and monitors do not receive its events.
+  /// The rules of a download apply: a status such as 404 is an error, Haul follows redirects, continues a broken connection,
+  /// and
+  /// checks the digest. The call does not wait for a turn, and monitors do not receive its events.
   /// Cancelling the task cancels the call.
   ///
   /// - Returns: The whole body, as it was sent, and the last response that carried bytes of it.
@@ -24,7 +25,7 @@ extension Downloader {
 
   /// Sends a HEAD request and returns its response. Options about the method, the body and files have no effect.
   ///
-  /// - Throws: The errors of ``data(from:options:)``. A server that does not know HEAD answers with a status such as
+  /// - Throws: The errors of ``data(from:options:)``. A server that does not support HEAD answers with a status such as
   ///   405, which is an error.
   public func head(
     _ url: String, options: DownloadOptions

@@ -1,7 +1,7 @@
 import Glibc
 import HaulSystem
 
-/// Downloads files over HTTP and HTTPS in constant memory: one file, or many with a limit.
+/// Downloads files over HTTP and HTTPS in constant memory: one file, or many with a concurrency limit.
 ///
 ///     let downloader = try Downloader()
 ///     let file = try await downloader.download("https://example.org/a.iso", to: "a.iso")
@@ -54,8 +54,8 @@ public final class Downloader: Downloading {
     }
   }
 
-  /// Starts a download and returns at once. The download waits for its turn while
-  /// ``DownloaderConfiguration/maxConcurrent`` others run. ``Download/value`` throws the errors.
+  /// Starts a download and returns at once. If ``DownloaderConfiguration/maxConcurrent`` other downloads run, the download
+  /// waits for its turn. ``Download/value`` throws the errors.
   public func start(_ request: DownloadRequest, from data: ResumeData?) -> Download {
     start(request, from: data, behind: nil, members: nil, priority: 0)
   }
@@ -84,8 +84,8 @@ public final class Downloader: Downloading {
   /// Ends all downloads as `cancelled`. Returns when their partial files are removed and all connections are closed.
   /// The partial files of failed downloads are removed as well.
   ///
-  /// Downloads that are paused, suspended or in the list of a queue keep their partial files. The lists are written and
-  /// unlocked: other queues may use them, and the present queues no longer write them. A program needs no other
+  /// Downloads that are paused, suspended or in the list of a queue keep their partial files. The queues write and unlock
+  /// their lists for the last time; other queues may then use the lists. A program needs no other
   /// call before it ends. Later downloads end as `cancelled`, too. A second call is not an error.
   public func shutdown() async {
     // No download starts in place of one that ends.

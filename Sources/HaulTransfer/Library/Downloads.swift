@@ -1,6 +1,6 @@
 /// The results of several downloads, in the order of completion.
 ///
-/// A download counts as running until the loop asks for the next result. So a slow loop delays the downloads that have
+/// A download counts as running until the loop asks for the next result. A slow loop therefore delays the downloads that have
 /// not begun.
 ///
 /// The remaining downloads are cancelled when you leave a loop over this value, when the task that runs the loop is
@@ -79,12 +79,12 @@ public struct Downloads: AsyncSequence, Sendable {
   /// Cancels the unfinished downloads. The loop then ends.
   public func cancel() { owner.work.cancel() }
 
-  /// Returns an iterator. Run one loop at a time: several loops share the results.
+  /// Returns an iterator. Run one loop at a time: several loops would split the results among them.
   public func makeAsyncIterator() -> Iterator {
     Iterator(stream.makeAsyncIterator(), owner, demand)
   }
 
-  /// Gives the results, and cancels the remaining downloads when it is released.
+  /// An iterator over the results. It cancels the remaining downloads when it is released.
   public struct Iterator: AsyncIteratorProtocol {
     private var results: AsyncStream<DownloadResult>.Iterator
     private let owner: Owner

@@ -2,16 +2,16 @@ import HaulSystem
 
 /// A partial file that no download uses. It belongs to a paused or failed download, or to a killed process.
 public struct PartialFile: Sendable, Hashable {
-  /// The path. The name is hidden and starts with the name of the final file.
+  /// The path of the partial file. Its name is hidden and starts with the name of the final file.
   public var path: String
-  /// The length in bytes, which does not tell how many of them are durable.
+  /// The length in bytes. It does not show how many of the bytes are durable.
   public var bytes: Int64
 }
 
 extension Downloader {
-  /// Lists the partial files in a directory that no download uses, in any process on this machine. Blocks.
+  /// Lists the partial files in a directory that no download of any process on this machine uses. Blocks.
   ///
-  /// Resume data may still need some of them: compare ``ResumeData/partialFile``.
+  /// Saved resume data may still refer to some of these files: compare ``ResumeData/partialFile``.
   ///
   /// - Throws: `io` if the directory cannot be read.
   public static func partialFiles(in directory: String) throws(TransferError) -> [PartialFile] {
@@ -20,10 +20,10 @@ extension Downloader {
     }
   }
 
-  /// Removes the partial files in a directory that no download uses, except those of `kept`. Blocks.
+  /// Removes the partial files in a directory that no download uses, except the files of `kept`. Blocks.
   ///
-  /// A download uses its file only while it runs. Pass the ``Download/resumeData`` of downloads that are suspended or wait for
-  /// their next attempt.
+  /// A suspended download, or one that waits for its next attempt, does not count as using its file: pass its
+  /// ``Download/resumeData`` in `kept`.
   ///
   /// - Returns: The number of removed files.
   /// - Throws: `io` if the directory cannot be read, or a file cannot be removed.

@@ -1,5 +1,5 @@
-/// The data with which a paused or interrupted download continues, in this process or another, on the machine that has
-/// the partial file. The bytes that they name are durable.
+/// The data with which a paused or interrupted download continues. Any process on the machine that has the partial file can
+/// use them. The bytes that they record are durable.
 public struct ResumeData: Sendable, Hashable {
   /// Holds the checkpoint, so that a waiting download needs memory for a reference only.
   private final class Box: Sendable {
@@ -16,8 +16,7 @@ public struct ResumeData: Sendable, Hashable {
     box = Box(checkpoint)
   }
 
-  /// Creates resume data for tests of your own code. A download that begins with them finds no partial file to
-  /// continue, and begins at 0.
+  /// Creates resume data for tests of your own code. A download from these data finds no partial file, and begins at byte 0.
   public init(url: String, partialFile: String, bytes: Int64, expected: Int64) {
     let (directory, name) = DownloadTarget.split(partialFile)
     var checkpoint = Checkpoint(
@@ -37,7 +36,7 @@ public struct ResumeData: Sendable, Hashable {
     self = data
   }
 
-  /// Returns JSON for a file or a database. It holds the URL, and no other secret.
+  /// Returns JSON for a file or a database. The JSON holds the URL, which may be secret, and no other secret.
   public func json() throws(TransferError) -> [UInt8] {
     do {
       return try checkpoint.resumeData()
@@ -48,7 +47,7 @@ public struct ResumeData: Sendable, Hashable {
 
   /// The original URL.
   public var url: String { checkpoint.url ?? "" }
-  /// The number of bytes that need not be fetched again.
+  /// The number of bytes that Haul need not download again.
   public var bytes: Int64 { checkpoint.durable.count }
   /// The length of the whole file in bytes.
   public var expected: Int64 { checkpoint.completeLength }
@@ -59,7 +58,7 @@ public struct ResumeData: Sendable, Hashable {
 }
 
 extension ResumeData {
-  /// Returns whether both name the same bytes of the same file.
+  /// Returns whether both values describe the same bytes of the same partial file.
   public static func == (one: ResumeData, other: ResumeData) -> Bool {
     one.checkpoint == other.checkpoint
   }
@@ -69,7 +68,7 @@ extension ResumeData {
 }
 
 extension ResumeData: Codable {
-  /// Reads what ``encode(to:)`` writes or ``json()`` returns.
+  /// Decodes the resume data that ``encode(to:)`` or ``json()`` wrote.
   public init(from decoder: any Decoder) throws {
     guard let data = ResumeData(try Checkpoint(from: decoder)) else {
       throw DecodingError.dataCorrupted(
@@ -78,7 +77,7 @@ extension ResumeData: Codable {
     self = data
   }
 
-  /// Writes the same keys as ``json()``, as a part of the data that the program saves.
+  /// Encodes the resume data as a part of your program's data, with the keys of ``json()``.
   public func encode(to encoder: any Encoder) throws { try checkpoint.encode(to: encoder) }
 }
 

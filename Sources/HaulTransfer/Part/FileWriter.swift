@@ -1,25 +1,25 @@
 package import HaulSystem
 import Synchronization
 
-/// Writes a download's bytes to its part file. It takes buffers in file order, writes them off the caller's thread, and says
-/// when the network should wait.
+/// Writes a download's bytes to its part file. A writer takes buffers in file order, writes them on other threads, and
+/// reports when the caller should wait.
 ///
-/// One writer serves one part file, for any number of answers.
+/// One writer serves one part file, for any number of responses.
 package final class FileWriter: Sendable {
   /// Whether the caller may pass on more buffers.
   package enum Pressure: Sendable, Equatable {
     case ready
-    /// Enough buffers wait: pass on no more until `whenReady` is called.
+    /// Enough buffers are waiting. The caller must pass on no more until `whenReady` is called.
     case behind
-    /// An earlier buffer failed, and this one was dropped. ``sync()`` throws the failure.
+    /// Writing an earlier buffer failed, and the writer dropped this one. ``sync()`` throws the failure.
     case failed
   }
 
-  /// The reason why nothing more is written. The first failure stays.
+  /// The reason why the writer writes no more. Only the first failure is kept.
   package enum Failure: Error, Sendable, Equatable {
-    /// The overlap that the source sent differs from the bytes on disk: the source was replaced.
+    /// The overlap that the source sent differs from the bytes on disk, so the source has changed.
     case overlapDiffers
-    /// Writing or syncing failed. A failed sync may have lost the bytes written before it.
+    /// Writing or syncing failed. A failed sync may have lost the bytes that were written before it.
     case file(TransferError)
   }
 
@@ -67,10 +67,10 @@ package final class FileWriter: Sendable {
   /// The digests. Used on threads of the pool only; the lock is held while a block is digested.
   private let running: Mutex<Running>
 
-  /// Creates a writer. It opens the file before the first write.
+  /// Creates a writer. The writer opens the file before the first write.
   ///
   /// - Parameters:
-  ///   - opening: creates or opens the file. Only this object writes it.
+  ///   - opening: creates or opens the file. No other object may write the file.
   ///   - durable: the bytes of the file that are already durable.
   ///   - digests: the digests to compute while bytes arrive. ``catchUp()`` adds the bytes that the disk already has.
   ///   - pool: the threads that write.
@@ -104,8 +104,8 @@ package final class FileWriter: Sendable {
     opened.withLock { $0 = part }
   }
 
-  /// Queues a buffer to be written at `offset`, and returns at once. Bytes before `compareUntil` are already on disk: they are
-  /// compared and not written. Only the first `count` bytes of the buffer are used.
+  /// Queues a buffer to be written at `offset`, and returns at once. The writer compares bytes before `compareUntil` with the
+  /// bytes on disk, and does not write them. It uses only the first `count` bytes of the buffer.
   package func write(
     _ buffer: GatherBuffer, at offset: Int64, compareUntil: Int64 = 0, count: Int = .max
   ) -> Pressure {
@@ -120,21 +120,21 @@ package final class FileWriter: Sendable {
     return pressure
   }
 
-  /// Drops all buffers that wait, and accepts no more: ``flush()`` fails from now on.
+  /// Drops all waiting buffers, and accepts no more: ``flush()`` fails from now on.
   package func abandon() {
     _ = fail(.file(TransferError(.cancelled, "the download gave up the file")))
   }
 
-  /// Waits until all buffers passed before are written.
+  /// Waits until all earlier buffers are written.
   ///
-  /// - Returns: all written bytes. Only those that were durable before are durable.
+  /// - Returns: all written bytes. Only bytes that were durable before this call are durable.
   package func flush() async throws(Failure) -> ByteRanges {
     // Needs no turn of the pool if nothing waits.
     if state.withLock({ $0.outstanding == 0 }) { return try written() }
     return try await io.run { () throws(Failure) in try self.written() }
   }
 
-  /// Waits until all buffers passed before are written, and then for fdatasync. Later buffers may be written meanwhile.
+  /// Waits until all earlier buffers are written and durable (fdatasync(2)). Later buffers may be written meanwhile.
   ///
   /// - Returns: all durable bytes, which a checkpoint may name.
   package func sync() async throws(Failure) -> ByteRanges {
@@ -154,7 +154,7 @@ package final class FileWriter: Sendable {
   /// The file, if it is open.
   var openFile: PartFile? { opened.withLock(\.self) }
 
-  /// Returns the file, and creates it if necessary, even if no byte came.
+  /// Returns the part file. Creates it if it does not exist, even if no byte arrived.
   package func part() async throws(Failure) -> PartFile {
     // Needs no turn of the pool if the file is already open, which is nearly always the case.
     if let file = opened.withLock({ $0 }), state.withLock({ $0.failure }) == nil { return file }
@@ -176,8 +176,9 @@ package final class FileWriter: Sendable {
     return file
   }
 
-  /// Adds the bytes that the disk already has to the digests, block by block, while the rest arrives. Returns at once. A
-  /// second call is no error.
+  /// Starts to add the bytes that the disk already has to the digests, block by block, while the rest arrives. Returns at once.
+  /// A
+  /// second call is not an error.
   package func catchUp() {
     pool.submit { [weak self] in
       let begins = self?.running.withLock { running in
@@ -213,8 +214,8 @@ package final class FileWriter: Sendable {
     }
   }
 
-  /// Returns the digest of the first `length` bytes. Bytes that did not pass through this writer in sequence are read back,
-  /// once for all of its digests. The whole file is read for an algorithm that is not among them, or for a second call.
+  /// Returns the digest of the first `length` bytes. Bytes that did not pass through this writer in sequence are read back once
+  /// for all its digests. For an algorithm that is not among its digests, or for a second call, the whole file is read.
   ///
   /// - Parameter isWanted: called before each block that is read; false cancels.
   /// - Throws: `io`; `digest` if libcrypto lacks the algorithm; `cancelled` if `isWanted` returned false.

@@ -2,9 +2,9 @@
 struct PartBody: Sendable {
   /// What happens to the bytes.
   enum Use: Sendable {
-    /// They are written to the part file.
+    /// The bytes of the body are written to the part file.
     case write(FileWriter)
-    /// They are only digested, to compare them with the first download (row 23).
+    /// The bytes of the body are only digested, to compare them with the first download (row 23 of the decision table).
     case compare(DigestContext)
   }
 

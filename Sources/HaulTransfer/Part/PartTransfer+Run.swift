@@ -3,10 +3,12 @@ import Synchronization
 
 /// The run of a transfer: sends requests, and judges how each answer ends.
 extension PartTransfer {
-  /// Runs to the end. Nothing is thrown: see ``TransferOutcome``. Cancelling the task is the same as ``stop()``.
+  /// Runs the transfer to its end. This function does not throw: see ``TransferOutcome``. Cancelling the task has the effect of
+  /// ``stop()``.
   ///
-  /// On `.complete` the bytes are written and not yet synced. On any other outcome the durable bytes have been saved, if there
-  /// is something to resume. After the return `save` is not called again. A call that a stop did not wait for may still be in
+  /// On `.complete` the bytes are written and not yet synced. On any other outcome the durable bytes have been saved, if the
+  /// transfer can be resumed. After the return, `save` is not called again, but a call that a stop did not wait for may still
+  /// be in
   /// progress.
   package func run() async -> TransferOutcome {
     var outcome = await withTaskCancellationHandler {
@@ -73,7 +75,7 @@ extension PartTransfer {
   /// What to do after one request and its answer.
   enum Turn {
     case again
-    /// The body ended early; the rest may be asked for.
+    /// The body ended early; a request for the rest may follow.
     case broken
     case verify
     case end(TransferOutcome)

@@ -5,13 +5,16 @@ import Synchronization
 struct PartTrial: Sendable {
   /// How Haul decides whether the body is the file's.
   enum Kind: Sendable, Equatable {
-    /// By the job's digest: the body may be an error page.
+    /// The job's digest decides, because the body may be an error page.
     case judgement
-    /// By its end: the body states no length. If it is much shorter than the file, it is this suspect.
+    /// The end of the body decides, because the response states no length. If the body is much shorter than the file, it
+    /// becomes
+    /// this suspect page.
     case end(SuspectPage)
-    /// By comparison with the part. `isSame`: new bytes count even if the body breaks off.
+    /// A comparison with the part file decides. With `isSame`, new bytes count even if the body breaks off.
     case comparison(isSame: Bool)
-    /// By the number of bytes: the body must exceed the durable bytes, because nothing could continue it if it breaks off.
+    /// The number of bytes decides: the body must have more bytes than are durable, because a body that breaks off cannot be
+    /// continued.
     case length(Int64)
   }
 

@@ -101,7 +101,7 @@ extension PartTransfer {
 
   // MARK: - Row 23: twice the same
 
-  /// Whether a second download is in progress, to compare it with the first (row 23).
+  /// Whether a second download is in progress, to compare it with the first (row 23 of the decision table).
   package var isSecond: Bool { shared.withLock { $0.first != nil } }
 
   /// Keeps length and digest of a first download.

@@ -4,11 +4,11 @@ import Synchronization
 /// Downloads one representation into a part file, in as many exchanges as necessary.
 ///
 /// `TransferState` decides; this class carries the decisions out. Use a value for one run only. Durable progress is passed to
-/// `save` after a sync: as often as the order says, at a stop and at a failure.
+/// `save` after a sync: as often as the ``TransferRequest`` says, at a stop and at a failure.
 package final class PartTransfer: Sendable {
-  /// Records durable progress. It returns false if the lease of the job is lost.
+  /// Records durable progress. The function returns false if the worker has lost the lease of the job.
   package typealias Save = @Sendable (Checkpoint) async -> Bool
-  /// Called for each decision of the table with its row and result, for logs.
+  /// A function for logs. Haul calls it for each decision, with the row of the decision table and the verdict.
   package typealias Observe = @Sendable (_ row: Int, _ verdict: String) -> Void
 
   /// The number of broken bodies after which the rest is left to a later attempt. Each must come within
@@ -142,7 +142,7 @@ package final class PartTransfer: Sendable {
     }
   }
 
-  /// Stops reading, and starts no further exchange. Sockets stay open. This saves nothing.
+  /// Stops reading, and starts no further exchange. Sockets stay open. This function saves nothing.
   package func pause() {
     // Called under the lock, so that the last of several callers decides.
     change { shared in
@@ -185,7 +185,7 @@ package final class PartTransfer: Sendable {
     }
   }
 
-  /// The progress: bytes of the file, its length if known, and bytes received over the network.
+  /// The progress in bytes: durable or written bytes of the file, its length if known, and bytes received over the network.
   package var progress: (bytes: Int64, total: Int64?, fetched: Int64) {
     shared.withLock { shared in
       let total = shared.body?.record?.completeLength ?? shared.body?.end
@@ -201,13 +201,13 @@ package final class PartTransfer: Sendable {
     }
   }
 
-  /// The time since which the transfer waits for a connection or the first byte of an answer; nil if it does not wait, or is
-  /// paused.
+  /// The time since which the transfer has waited for a connection or for the first byte of a response; nil if it does not
+  /// wait, or is paused.
   package var silentSince: ContinuousClock.Instant? {
     shared.withLock { $0.isPaused ? nil : $0.asked }
   }
 
-  /// The facts besides the outcome. They are complete once ``run()`` has returned.
+  /// Further facts about the transfer, besides its outcome. They are complete once ``run()`` has returned.
   package var report: TransferReport { shared.withLock { $0.report } }
 
   /// The names of all part files that this transfer has started or continued. Some may no longer exist.

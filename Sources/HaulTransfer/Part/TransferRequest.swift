@@ -1,89 +1,91 @@
-/// The order for a transfer: what to download, how, and where to.
+/// The request for a transfer: what to download, how, and where to.
 package struct TransferRequest: Sendable {
-  /// The original URL; each attempt follows its redirects again.
+  /// The original URL. Each attempt starts here and follows redirects again.
   package var url: WebURL
-  /// Creates an empty part file of this name. `length` is that of the body in bytes; nil if it is not known.
+  /// Creates an empty part file with this name. `length` is the length of the body in bytes; nil if it is not known.
   package typealias MakePart =
     @Sendable (_ name: String, _ length: Int64?) throws(TransferError) -> PartFile
 
-  /// Creates part files. Called on a thread of the pool before a body's first byte is written. An error ends the transfer.
+  /// Creates part files. Called on a thread of the pool before the first byte of a body is written. An error ends the transfer.
   package var makePart: MakePart
-  /// The part file's name. If the source changes, the second part file gets `.1` appended, and so on.
+  /// The name of the part file. If the source changes, the second part file gets the suffix `.1`, the third `.2`, and so on.
   package var partName: String
   /// The durable progress of an earlier attempt, and its part file, which must already have the name ``partName``.
   package var resuming: (checkpoint: Checkpoint, part: PartFile)?
   /// What the source said about the finished file at the destination, from an earlier download. If the source still has that
-  /// file, the transfer ends as ``TransferOutcome/unchanged``. Ignored if there is something to resume.
+  /// file, the transfer ends as ``TransferOutcome/unchanged``. Ignored if ``resuming`` has durable progress.
   package var present: SourceRecord?
-  /// The request fields of the job. They go to the same origins as ``credentials``.
+  /// The request fields of the job. Haul sends them to the origins that get ``credentials``.
   package var fields: [RequestField] = []
-  /// Request fields that do not identify the user. They go to every origin.
+  /// Request fields that do not identify the user. Haul sends them to every origin.
   package var openFields: [HeaderField] = []
   /// The request method. After a HEAD the outcome is ``TransferOutcome/unchanged``.
   package var method = RequestMethod.get
-  /// The body of a POST or PUT; nil for the other methods. A body is sent only once, and its answer is never resumed.
+  /// The body of a POST or PUT; nil for the other methods. Haul sends a body only once, and never resumes its response.
   package var body: [UInt8]?
-  /// The proxy for all requests of the transfer; nil for the engine's.
+  /// The proxy for all requests of the transfer; nil for the engine's proxy.
   package var proxy: ProxyAddress?
   /// Returns a login for a server that asks for one (401), or nil to give up.
   package var authenticate: (@Sendable (AuthenticationChallenge) async -> Login?)?
-  /// Called for each redirect before it is followed. A returned error ends the transfer.
+  /// Called for each redirect before Haul follows it. A returned error ends the transfer.
   package var onRedirect:
     (@Sendable (ResponseHead, _ from: WebURL, _ to: WebURL) -> TransferError?)?
   /// Called with the metrics of each request.
   package var onRequest: (@Sendable (RequestMetrics) -> Void)?
-  /// Called for each response before a byte of its body is taken, on the engine thread. A returned error ends the transfer.
+  /// Called for each response before Haul reads its body, on the engine thread. A returned error ends the transfer.
   package var onResponse: (@Sendable (ResponseHead, WebURL) -> TransferError?)?
-  /// Checks the destination. Called on a thread of the pool after the head of an answer that carries the file, and before a
-  /// byte of its body is taken. An error ends the transfer.
+  /// Checks the destination. Called on a thread of the pool when a response with the file has arrived, before Haul reads its
+  /// body. An error ends the transfer.
   package var checkTarget: (@Sendable () throws(TransferError) -> Void)?
   /// Request fields that identify the user. Haul sends them only to the URL's own origin, and no longer after a redirect to
   /// another origin. If there are any, ``DownloaderConfiguration/netrc`` is not used for that origin.
   package var credentials: [ResponseHead.Field] = []
-  /// The client certificate for the TLS handshake. It is used for the same origins as ``credentials``.
+  /// The client certificate for the TLS handshake. Haul uses it for the origins that get ``credentials``.
   package var certificate: ClientCertificate?
-  /// The login for FTP, SFTP and HTTP Digest. It is used for the same origins as ``credentials``. If it is nil, Haul looks
+  /// The login for FTP, SFTP and HTTP Digest. Haul uses it for the origins that get ``credentials``. If it is nil, Haul looks
   /// for a login in ``DownloaderConfiguration/netrc``.
   package var login: Login?
-  /// The policy for the addresses of the URL's own origin; nil for the engine's. Redirects to other origins always follow the
-  /// engine's policy.
+  /// The policy for the addresses of the URL's own origin; nil for the engine's policy. Redirects to other origins always
+  /// follow
+  /// the engine's policy.
   package var addressPolicy: AddressPolicy?
-  /// Whether the host is known to answer ranges wrongly. Then no range is requested.
+  /// Whether the host is known to answer range requests wrongly. Haul then requests no ranges.
   package var rangeUnsafe = false
-  /// The number of times that the source changed before. After three, Haul does not resume any more.
+  /// The number of times that the source has changed in earlier attempts. After three changes, Haul does not resume any more.
   package var changes = 0
-  /// The media type that an HTTP response must have; nil for any.
+  /// The media type that an HTTP response must have; nil for any type.
   package var expectedType: ExpectedType?
-  /// The digest that the file must have before the transfer counts as complete; nil to check none.
+  /// The digest that the file must have before the transfer counts as complete; nil for no check.
   package var digest: ExpectedDigest?
   /// Whether to compute the file's SHA-256 while its bytes arrive, even if no digest is checked.
   package var recordsDigest = false
   /// Whether the complete file gets the modification time that the source states.
   package var takesRemoteTime = false
-  /// The length in bytes, if the caller knows it. It proves that a body without a stated length is complete.
+  /// The length of the file in bytes, if the caller knows it. A body of this length is complete even if the response states no
+  /// length.
   package var expectedLength: Int64?
   /// The maximum length in bytes; nil for no limit. A longer file fails.
   package var maximumLength: Int64?
   /// The most bytes per second that all bodies of this transfer may receive; nil for no limit of its own.
   package var rateLimit: RateLimit?
-  /// The longest time to make a connection; nil for the engine's limit.
+  /// The longest time for making a connection; nil for the engine's limit.
   package var connectTimeout: Duration?
   /// The longest time that the source may send nothing; nil for the engine's limits.
   package var stallTimeout: Duration?
   /// Whether a body without length counts as complete when the peer closes the connection.
   package var acceptUnverifiedLength = false
-  /// The number of bytes and the time after which a checkpoint is made, whichever comes first.
+  /// The number of bytes after which a checkpoint is made, or ``checkpointTime``, whichever comes first.
   package var checkpointBytes: Int64 = 64 << 20
   package var checkpointTime = Duration.seconds(5)
-  /// The time until the first checkpoint, if it must come sooner than ``checkpointTime``.
+  /// The time until the first checkpoint, if it must be shorter than ``checkpointTime``.
   package var firstCheckpoint: Duration?
   /// The maximum time that a stop waits for a sync. If the sync takes longer, bytes after the last checkpoint are lost.
   package var stopTime = Duration.milliseconds(500)
-  /// Whether a record was passed on and now waits for an answer instead of a disk. A stop waits for that answer without a
-  /// time limit, and then saves the remaining bytes.
+  /// Whether a checkpoint has been passed on and now waits for an answer, and not for a disk. A stop waits for the answer
+  /// without a time limit, and then saves the remaining bytes.
   package var awaitsAnswer: @Sendable () -> Bool = { false }
 
-  /// Creates a download from 0 without conditions, into a part file in `parts`.
+  /// Creates a request for a download from byte 0 without conditions, into a part file in `parts`.
   package init(url: WebURL, parts: PartDirectory, partName: String) {
     self.init(url: url, partName: partName) { (name, length) throws(TransferError) in
       try parts.make(name, of: length)
@@ -100,42 +102,42 @@ package struct TransferRequest: Sendable {
 
 /// How a transfer ended.
 package enum TransferOutcome: Sendable {
-  /// Every byte is written and the digest matches. Nothing is synced yet.
+  /// Every byte is written and the digest matches. The file is not synced yet.
   case complete(part: PartFile, length: Int64)
-  /// The source still has the file that ``TransferRequest/present`` records, or only the head was requested. No byte was
-  /// downloaded, and no file was touched.
+  /// The source still has the file that ``TransferRequest/present`` records, or the request was a HEAD. Haul downloaded nothing
+  /// and changed no file.
   case unchanged
   /// ``PartTransfer/stop()`` was called. The bytes that could be synced in time have been saved.
   case stopped
-  /// The owner has lost the lease of the job.
+  /// The worker has lost the lease of the job.
   case lost
   /// The transfer failed. The durable bytes have been saved.
   case failed(TransferError)
 }
 
-/// The facts about a transfer besides its outcome.
+/// Facts about a transfer in addition to its outcome.
 package struct TransferReport: Sendable, Equatable {
   /// Creates an empty report.
   package init() {}
 
   /// The number of bytes received over the network.
   package var fetched: Int64 = 0
-  /// The offset at which the transfer continued an earlier attempt's work.
+  /// The byte offset at which the transfer continued an earlier attempt; 0 if it started at the beginning.
   package var resumedAt: Int64 = 0
-  /// The number of times that the source turned out to have changed.
+  /// The number of times that the source has changed.
   package var changes = 0
-  /// Whether the host answered a range wrongly.
+  /// Whether the host answered a range request wrongly.
   package var isRangeUnsafe = false
-  /// The status of the last answer.
+  /// The status code of the last response.
   package var status: Int?
   /// What the source said about the complete file; nil if it said nothing that ``TransferRequest/present`` can use.
   package var source: SourceRecord?
-  /// The digest of the complete file, if it was checked or requested.
+  /// The digest of the complete file, if the transfer checked or recorded one.
   package var digest: ExpectedDigest?
-  /// The name that the server sends for the file (Content-Disposition), usable in any directory; nil if it sent none.
+  /// The file name that the server sent (Content-Disposition), safe in any directory; nil if it sent none.
   package var suggestedName: String?
-  /// Whether the job asked for the source's time but the source sent none.
+  /// Whether the job asked for the source's modification time but the source sent none.
   package var isUndated = false
-  /// Part files that were begun and given up for another. They may be removed once no checkpoint refers to them.
+  /// The names of part files that the transfer gave up for a new one. They may be removed once no checkpoint refers to them.
   package var leftover: [String] = []
 }

@@ -14,26 +14,28 @@ struct Attempts: Sendable, Hashable {
 
   /// What the next request asks for.
   enum Mode: Sendable, Hashable {
-    /// Ask for the rest with If-Range, if there is something to resume. Next: any other mode.
+    /// The next request asks for the rest with If-Range, if there is something to resume. Any other mode may follow.
     case resume
-    /// Ask for the rest without If-Range; the answer must repeat the validator. Next: `restart`.
+    /// The next request asks for the rest without If-Range; the response must repeat the validator. `restart` may follow.
     case plainRange
-    /// Ask for one byte, to learn the complete length and the validator. Next: `resume`, `plainRange`, `restart`.
+    /// The next request asks for one byte, to learn the complete length and the validator. `resume`, `plainRange` or `restart`
+    /// may follow.
     case probe
-    /// Ask for everything in one answer, and keep the part file until then. Next: `resume`, once the new body begins.
+    /// The next request asks for the whole file and keeps the part file until the response comes. `resume` follows once the new
+    /// body begins.
     case whole
-    /// Ask for everything in one answer. Next: `resume`, once the new body begins.
+    /// The next request asks for the whole file. `resume` follows once the new body begins.
     case restart
   }
 
   /// Whether a range fails because the server is in trouble, which is no refusal. If the server answers the request for
   /// everything, it works again, and Haul requests the range once more.
   enum Outage: Sendable, Hashable {
-    /// No range has failed so three times. To: `suspected`.
+    /// Ranges have not failed three times because of trouble in the server. `suspected` may follow.
     case none
-    /// Haul requests everything because ranges failed so. To: `over`.
+    /// Ranges have failed three times because of trouble in the server, so Haul requests the whole file. `over` may follow.
     case suspected
-    /// Haul has requested the range once more. The next failure of a range counts as a refusal.
+    /// The server works again, and Haul has requested the range once more. The next failure of a range counts as a refusal.
     case over
   }
 

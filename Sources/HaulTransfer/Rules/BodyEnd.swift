@@ -1,8 +1,8 @@
 /// How a body ended, as libcurl reports it.
 enum Framing: Sendable, Hashable, CaseIterable {
-  /// The announced length was reached, or the last chunk or END_STREAM came.
+  /// The body has the announced length, or ended with the last chunk or END_STREAM.
   case complete
-  /// The connection was closed, and no length was announced.
+  /// The connection was closed, and the response announced no length.
   case closed
   /// The connection was closed as in `closed`, but without the close_notify of TLS.
   case cut
@@ -16,9 +16,9 @@ enum Framing: Sendable, Hashable, CaseIterable {
 struct Body: Sendable, Hashable {
   /// The part of the representation that the accepted answer carries.
   enum Kind: Sendable, Hashable {
-    /// The whole from byte 0, with its length if known.
+    /// The whole representation from byte 0, with its length in bytes if known.
     case whole(length: Int64?)
-    /// The bytes up to `end`, exclusive. `allThere`: with them, no byte of the representation is missing.
+    /// A range of the representation up to byte `end`, exclusive. With `allThere`, the part file then lacks no byte.
     case part(end: Int64, allThere: Bool)
   }
 
@@ -32,20 +32,20 @@ struct Body: Sendable, Hashable {
 
 /// What to do at a body's end.
 enum BodyEnding: Sendable, Equatable {
-  /// Every byte of `length` has arrived: check the digest, if one is wanted, and publish.
+  /// Every byte of `length` has arrived. Check the digest, if the job requires one, and publish.
   case verify(length: Int64)
-  /// Every byte of `length` has arrived, but the server sent more: close the connection, and let the digest decide.
+  /// Every byte of `length` has arrived, but the server sent more. Close the connection, and let the digest decide.
   case dropExcessAndVerify(length: Int64)
-  /// The received bytes are valid: ask for the missing ones.
+  /// The received bytes are valid. Request the missing bytes.
   case askForRest
-  /// Ask for everything, and never again for a range.
+  /// Request the whole file, and never request a range again.
   case restart
-  /// Nothing proves that the body is complete: download once more, to compare length and digest.
+  /// Nothing proves that the body is complete. Download the file once more, to compare length and digest.
   case secondDownload
-  /// This is the second download: if length and digest equal those of the first, the file is complete. Otherwise the transfer
-  /// fails as `unverified_length`.
+  /// This is the second download. If its length and digest equal those of the first download, the file is complete. Otherwise
+  /// the transfer fails as `unverified_length`.
   case compareWithFirst
-  /// Give up for now. The part file stays.
+  /// The transfer fails for now. The part file stays.
   case fail(TransferError)
 }
 

@@ -1,4 +1,4 @@
-/// A set of byte offsets as disjoint, sorted, half-open ranges that never touch.
+/// A set of byte offsets, as sorted half-open ranges with gaps between them.
 ///
 /// The text form is a literal of PostgreSQL's `int8multirange`, such as `{[0,4096),[8192,9000)}`. `Codable` uses that text
 /// too.
@@ -20,10 +20,10 @@ package struct ByteRanges: Sendable, Hashable {
   /// The number of offsets in the set.
   package var count: Int64 { ranges.reduce(0) { $0 + $1.upperBound - $1.lowerBound } }
 
-  /// The offset after the last one in the set, or 0 for the empty set.
+  /// The offset after the last offset in the set; 0 for the empty set.
   package var end: Int64 { ranges.last?.upperBound ?? 0 }
 
-  /// The offset after the last one that can be reached from 0 without a gap, or 0 if 0 is not in the set.
+  /// The length of the gapless prefix: the first offset from 0 on that is not in the set.
   package var prefixEnd: Int64 {
     guard let first = ranges.first, first.lowerBound == 0 else { return 0 }
     return first.upperBound
@@ -75,13 +75,13 @@ package struct ByteRanges: Sendable, Hashable {
 }
 
 extension ByteRanges: LosslessStringConvertible, Codable {
-  /// The `int8multirange` literal.
+  /// The set as an `int8multirange` literal.
   package var description: String {
     "{" + ranges.map { "[\($0.lowerBound),\($0.upperBound))" }.joined(separator: ",") + "}"
   }
 
   /// Reads the text form that `description` and PostgreSQL write: finite ranges `[a,b)` without spaces, from 0 on. Ranges may
-  /// be unsorted, overlap or touch. The result is nil if a range is empty.
+  /// be unsorted, overlap or touch. Returns nil if a range is empty.
   package init?(_ text: String) {
     var scanner = TextScanner(text)
     guard scanner.take("{") else { return nil }
@@ -98,7 +98,7 @@ extension ByteRanges: LosslessStringConvertible, Codable {
     guard scanner.take("}"), scanner.atEnd else { return nil }
   }
 
-  /// Reads the text form.
+  /// Decodes the set from its text form.
   package init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     guard let ranges = ByteRanges(try container.decode(String.self)) else {
@@ -107,7 +107,7 @@ extension ByteRanges: LosslessStringConvertible, Codable {
     self = ranges
   }
 
-  /// Writes the text form.
+  /// Encodes the set in its text form.
   package func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(description)

@@ -3,42 +3,45 @@ import FoundationEssentials
 /// The durable progress of one download. Its JSON form is the *resume data*, from which another process or machine can
 /// continue.
 ///
-/// A checkpoint is made only after the bytes of `durable` were synced, so everything in it is true of the disk at that moment.
+/// Haul makes a checkpoint only after it has synced the bytes of `durable`, so at that moment the disk has all bytes that the
+/// checkpoint names.
 package struct Checkpoint: Sendable, Hashable {
   /// The original URL, never the target of a redirect; nil if the owner stores it elsewhere.
   package var url: String?
   /// The length of the whole representation in bytes.
   package var completeLength: Int64
-  /// The validator that a resume depends on. Without one, Haul does not resume.
+  /// The validator that a resume requires; nil if the server sent none. Without a validator, Haul does not resume.
   package var validator: Validator?
-  /// The content codings as sent, in lower case, joined by commas; nil for none.
+  /// The content codings as sent, in lower case, joined by commas; nil if the body has none.
   package var contentEncoding: String?
   /// The media type and subtype as sent, in lower case; nil if the server sent none.
   package var mediaType: String?
-  /// The name that the server sends for the file; nil if it sent none.
+  /// The file name that the server sent; nil if it sent none.
   package var suggestedName: String?
   /// The path that was chosen for the file, below the requested directory; nil if the path itself was requested.
   var chosenName: String?
   /// The digest of the whole file that the server stated; nil if it stated none.
   package var digest: ExpectedDigest?
-  /// The time of the source's last change, as the server states it, in seconds since 1970; nil if it did not say.
+  /// The time of the source's last change according to the server, in seconds since 1970; nil if the server did not state it.
   package var modified: Int64?
   /// The bytes of the part file that survive a crash.
   package var durable: ByteRanges
   /// The name of the part file in its directory.
   package var part: String
-  /// The absolute path of the part file's directory; nil if the owner knows it.
+  /// The absolute path of the part file's directory; nil if the owner of the checkpoint knows the directory.
   package var directory: String?
-  /// The inode of the part file. A file of that name with another inode is not this part file.
+  /// The inode number of the part file. A file with the name ``part`` and another inode is not this part file.
   package var inode: UInt64
-  /// The number of times that the source was found replaced. After three, Haul does not resume any more.
+  /// The number of times that the source has changed. After three changes, Haul does not resume any more.
   package var changes: Int
-  /// Whether the query of the URL has changed since. A query may select another file, so Haul compares more bytes.
+  /// Whether the query of the URL has changed since the checkpoint. A query may select another file, so Haul compares more
+  /// bytes.
   package var isMoved = false
-  /// Whether the bytes come from a URL with another host or path. Only a response with the same strong tag continues them,
-  /// because nothing else in the record says anything about the new URL's file.
+  /// Whether the bytes come from a URL with another host or path. Only a response with an equal strong tag continues them,
+  /// because nothing else in the checkpoint says anything about the file at the new URL.
   package var isFromElsewhere = false
-  /// The final path of the file, set just before the rename and only when all bytes are durable: the intent to publish.
+  /// The final path of the file that Haul intends to publish; nil before. Haul sets it just before the rename, when all bytes
+  /// are durable.
   package var publishing: String?
   /// A response that came instead of the rest; see ``SuspectPage``.
   var suspect: SuspectPage?
@@ -76,8 +79,8 @@ package struct Checkpoint: Sendable, Hashable {
   /// Whether every byte of the representation is durable.
   package var isComplete: Bool { durable.contains(0..<completeLength) }
 
-  /// Whether the rest may be requested: some bytes are durable, they have a validator, and the source has not changed three
-  /// times. This does not check that the part file exists.
+  /// Whether Haul may request the rest: some bytes are durable, the checkpoint has a validator, and the source has not changed
+  /// three times. This does not check that the part file exists.
   package var isResumable: Bool {
     guard let validator, changes < Attempts.maximumChanges else { return false }
     if isMoved || validator.isWeak { return durable.prefixEnd >= overlap }
@@ -97,7 +100,7 @@ package struct Checkpoint: Sendable, Hashable {
 }
 
 extension Checkpoint: Codable {
-  /// The version of the JSON form that this code writes. It reads no other version.
+  /// The version of the JSON form that this code writes. This code reads no other version.
   package static let version = 1
 
   private enum CodingKeys: String, CodingKey {
@@ -108,7 +111,7 @@ extension Checkpoint: Codable {
 
   /// Reads the JSON form.
   ///
-  /// - Throws: an error for unreadable data or another version.
+  /// - Throws: an error for invalid data or another version.
   package init(resumeData: [UInt8]) throws(DecodingError) {
     do {
       self = try JSONDecoder().decode(Checkpoint.self, from: Data(resumeData))
@@ -135,7 +138,7 @@ extension Checkpoint: Codable {
     }
   }
 
-  /// Reads a keyed form. Another version, a negative length and the resume data has more bytes than the file count as corrupt data.
+  /// Decodes a checkpoint. Throws for another version, a negative length, or more durable bytes than the file has.
   package init(from decoder: any Decoder) throws {
     let values = try decoder.container(keyedBy: CodingKeys.self)
     let version = try values.decode(Int.self, forKey: .version)
@@ -172,7 +175,7 @@ extension Checkpoint: Codable {
     }
   }
 
-  /// Writes a keyed form with its version.
+  /// Encodes the checkpoint with the version of its form.
   package func encode(to encoder: any Encoder) throws {
     var values = encoder.container(keyedBy: CodingKeys.self)
     try values.encode(Self.version, forKey: .version)

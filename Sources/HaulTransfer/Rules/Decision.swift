@@ -31,52 +31,53 @@ struct Representation: Sendable, Hashable {
 
 /// What to do with an answer. Decided from its head, before a byte of its body is written.
 enum Action: Sendable, Equatable {
-  /// Take the body as bytes `start..<end`. The bytes before `compareUntil` are already on disk: compare them. A difference
-  /// means that the source changed; see `TransferState.overlapDiffered`.
+  /// Take the body as bytes `start..<end` of the file. Compare the bytes before `compareUntil` with the disk, which already has
+  /// them. A difference means that the source changed; see `TransferState.overlapDiffered`.
   case accept(start: Int64, compareUntil: Int64, end: Int64)
-  /// Take the body from 0 into a new part file. `resumable`: a later request may ask for the rest of this body.
+  /// Take the body from byte 0 into a new part file. With `resumable`, a later request may ask for the rest of this body.
   case wholeBody(Representation, resumable: Bool)
-  /// Take the body from 0, and compare its beginning with the part. If the body begins with the whole part, it is the same
-  /// file. `isSame`: the validator says so too, so new bytes count even if the body breaks off. If a byte differs, ask for
-  /// everything once more; see `TransferState.wholeDiffered`.
+  /// Take the body from byte 0, and compare its beginning with the part file. If the body begins with the whole part, it is
+  /// the file of the part. With `isSame`, the validator says so too, so new bytes count even if the body breaks off. If a byte
+  /// differs, request the whole file once more; see `TransferState.wholeDiffered`.
   case compare(Representation, isSame: Bool, resumable: Bool)
-  /// The source changed, and this body is the new representation: take it from 0 into a new part file.
+  /// The source changed, and this body is the new representation. Take it from byte 0 into a new part file.
   case changedUseBody(Representation)
-  /// The source changed: end this answer unread and ask for everything.
+  /// The source changed. Stop reading this response, and request the whole file.
   case changedRestart
-  /// End this answer unread and ask for everything, and never again for a range.
+  /// Stop reading this response, request the whole file, and do not request a range again in this transfer.
   case restart(markRangeUnsafe: Bool)
-  /// Ask for the same range without If-Range.
+  /// Request the range again without If-Range.
   case oncePlainRange
-  /// Ask for everything once, and keep the part file until that answer is accepted.
+  /// Request the whole file once, and keep the part file until Haul accepts the response.
   case onceWhole
-  /// The answer contradicts the record: send the same request again.
+  /// The response contradicts the checkpoint. Send the request again.
   case askAgain
-  /// Answers contradicted the record too often: ask for everything, and judge that answer without the record.
+  /// Responses contradicted the checkpoint too often. Request the whole file, and judge the response without the checkpoint.
   case startOver
-  /// The answer may be an error page: read its beginning for the message, then fail. The part file stays.
+  /// The response may be an error page. Read its beginning for the message, then fail. The part file stays.
   case suspect(SuspectPage, TransferError)
-  /// The answer may be an error page, but the job's digest can decide: take the body from 0 into a part file of its own. If the
-  /// digest does not match, fail with this error. The old part stays until then.
+  /// The response may be an error page, but the job's digest can decide. Take the body from byte 0 into a part file of its own.
+  /// If the digest does not match, fail with this error. The old part file stays until then.
   case trial(Representation, SuspectPage, TransferError)
-  /// The answer states no length: take the body from 0 into a part file of its own. If it is much shorter than the file, and no
-  /// digest of the job proves it, remember it as a suspect and fail with this error. The old part stays until then.
+  /// The response states no length. Take the body from byte 0 into a part file of its own. If the body is much shorter than the
+  /// file, and no digest of the job proves it, remember the response as a suspect and fail with this error. The old part file
+  /// stays until then.
   case unsizedTrial(Representation, SuspectPage, TransferError)
-  /// Ask for one byte, to learn the source's length and validator.
+  /// Request one byte, to learn the source's length and validator.
   case probe
-  /// The source is unchanged: ask for the missing bytes.
+  /// The source is unchanged. Request the missing bytes.
   case askForRest
-  /// Every byte is durable: continue with the verification.
+  /// Every byte is durable. Continue with the verification.
   case verify
-  /// The source still has the finished file: there is no need to download.
+  /// The source still has the finished file. No download is needed.
   case unchanged
-  /// Send the same request once more, over a separate connection.
+  /// Send the request once more, over a separate connection.
   case freshConnection
-  /// Follow the redirect, and apply the scheme rules and the address policy again. Credentials stay with their origin.
+  /// Follow the redirect, and apply the scheme rules and the address policy again. Credentials go only to their own origin.
   case redirect(to: String)
   /// Start at the original URL once more, since the URLs of redirects may have expired.
   case fromOriginal
-  /// Give up for now or for good, depending on the error class. The part file stays. The caller adds the host.
+  /// Fail, for now or for good, depending on the error class. The part file stays. The caller adds the host to the error.
   case fail(TransferError)
 }
 

@@ -1,10 +1,10 @@
-/// The media type that a response must have: `application/zip`, or `video/*` for every subtype.
+/// A media type that a response must have: `application/zip`, or `video/*` for every subtype.
 package struct ExpectedType: Sendable, Hashable, CustomStringConvertible {
   private let type: String
   /// The subtype; nil for every subtype.
   private let subtype: String?
 
-  /// Reads a media type without parameters, or returns nil for anything else.
+  /// Reads a media type without parameters; nil for any other text.
   package init?(_ text: String) {
     let parts = text.lowercased().split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count == 2,

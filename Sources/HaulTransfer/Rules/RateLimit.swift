@@ -1,13 +1,13 @@
 import Synchronization
 
-/// A limit on the bytes per second that bodies receive. All engines and transfers that get the same value share the limit.
+/// A limit on the bytes per second that bodies receive. All engines and transfers that use one object share its limit.
 ///
-/// You may change it at any time. On average the limit is kept exactly. Bytes that the kernel has buffered ahead do not count;
-/// TCP slows the sender.
+/// You may change the limit at any time. The average rate never exceeds the limit. Bytes that the kernel has buffered ahead
+/// do not count; TCP slows the sender.
 public final class RateLimit: Sendable {
   private let pace: Mutex<RatePace>
 
-  /// Creates a limit for any number of downloads. For unlimited downloads, use no `RateLimit`.
+  /// Creates a limit that any number of downloads can share. For unlimited downloads, use no `RateLimit`.
   ///
   /// - Precondition: `bytesPerSecond` is positive.
   public init(bytesPerSecond: Int64) {

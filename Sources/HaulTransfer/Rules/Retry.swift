@@ -1,13 +1,13 @@
 extension TransferError {
-  /// Whether a retry may help, and what has to wait for it. The raw value is the database's word.
+  /// Whether a retry may help, and what must wait before the retry. The raw value is the word in the database.
   package enum Retry: String, Sendable, CaseIterable {
-    /// A retry gives the same result.
+    /// A retry would fail in the same way.
     case never = "permanent"
     /// A problem of this download: retry after a pause, a limited number of times.
     case job
-    /// A problem of the host: the host gets no requests for a while, and the failure does not count against the download.
+    /// A problem of the host. The host gets no requests for a while, and the failure does not count against the download.
     case host
-    /// A problem of the worker: retry later on any worker. The failure does not count against the download.
+    /// A problem of the worker. Any worker may retry later, and the failure does not count against the download.
     case worker
     /// A retry by this process does not help, but the failure does not count against the download. Another attempt may
     /// continue from the durable bytes.
@@ -16,7 +16,7 @@ extension TransferError {
 }
 
 extension TransferError.Class {
-  /// How to retry after an error of this class. The database uses the same words; a test compares them.
+  /// The kind of retry after an error of this class. The database uses the raw values of the kinds; a test compares them.
   package var retry: TransferError.Retry {
     switch self {
     case .http403, .http404, .http410, .http4xx, .noFile, .digest, .length, .tooLarge,

@@ -1,18 +1,18 @@
 import HaulSystem
 
-/// Rules for retrying a failed download. A pool of workers uses the same rules.
+/// Rules for retrying a failed download. Haul's worker pools use these rules, too.
 ///
 /// - A problem of the download, such as a time-out, a broken connection or a 5xx answer: retry after a random time, up to a
 ///   bound that doubles from 2 seconds to 10 minutes, until ``maxAttempts`` have failed.
 /// - A problem of the host, which does not answer or asks for fewer requests (429): retry after 1 second to 5 minutes, for up
-///   to ``maxHostWait``. This uses up no attempt.
-/// - Everything else, such as a 404 answer, a wrong digest or a missing right: never retry.
+///   to ``maxHostWait``. These retries do not count as attempts.
+/// - Any other error, such as a 404 answer, a wrong digest or a missing right: never retry.
 ///
 /// Haul always waits as long as the server asks (Retry-After). Partial files are kept and continued.
 public struct RetryPolicy: Sendable, Hashable {
-  /// The number of attempts that may fail because of the download itself; 1 means no retry. Default: 5.
+  /// The number of attempts that may fail because of the download itself; 1 means no retry. Default: 5 attempts.
   public var maxAttempts = 5
-  /// How long a host may be in trouble, including a name that cannot be resolved. Default: an hour.
+  /// How long Haul waits for a host that does not respond, asks for fewer requests or cannot be resolved. Default: one hour.
   public var maxHostWait = Duration.seconds(3600)
 
   /// Creates a policy with the defaults.
@@ -24,13 +24,13 @@ public struct RetryPolicy: Sendable, Hashable {
     package var charged = 0
     /// The number of consecutive failures caused by the host.
     package var host = 0
-    /// The time since which the host has been in trouble; nil if it is not.
+    /// The time since which the host has had problems; nil if it has none.
     package var hostSince: ContinuousClock.Instant?
 
     package init() {}
   }
 
-  /// Counts the failure and returns the wait before the next attempt, or nil if there is no further attempt.
+  /// Counts the failure and returns the wait before the next attempt; nil if no attempt may follow.
   ///
   /// - Parameter dice: a random number in 0..<1.
   package func delay(

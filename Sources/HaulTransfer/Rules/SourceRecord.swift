@@ -1,7 +1,7 @@
 import FoundationEssentials
 
-/// The source's statements about a completely downloaded file. With them, a later request can ask whether the source still has
-/// the same file (RFC 9110 §13.1.2, §13.1.3).
+/// The statements of the source about a completely downloaded file. With them, a later request can ask whether the source still
+/// has that file (RFC 9110 §13.1.2, §13.1.3).
 package struct SourceRecord: Sendable, Hashable {
   /// The entity tag as sent, strong or weak; nil if there was none.
   var entityTag: String?
@@ -14,7 +14,7 @@ package struct SourceRecord: Sendable, Hashable {
   var resource: String?
   /// The length of the file in bytes; nil if it is not known.
   package var length: Int64?
-  /// A response that came instead of the file's next content, see ``SuspectPage``.
+  /// A response that may be an error page, received instead of the file's next version; see ``SuspectPage``.
   package var suspect: SuspectPage?
 
   /// Creates the record from the answer that carried the file, or from a 206 that continued it.
@@ -71,7 +71,7 @@ package struct SourceRecord: Sendable, Hashable {
 }
 
 extension SourceRecord {
-  /// The stored values by name.
+  /// The values to store, by name.
   package var fields: [String: String] {
     let all = [
       "etag": entityTag, "modified": lastModified, "type": mediaType, "url": resource,

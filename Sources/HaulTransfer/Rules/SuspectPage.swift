@@ -1,7 +1,7 @@
-/// A complete response that may be an error page instead of the file, as it was first seen.
+/// A complete response that may be an error page instead of the file, as Haul first saw it.
 ///
-/// If the same response comes again at least ``patience`` later, it counts as the file's new content, but only with a
-/// validator of its own and the file's media type. Error texts repeat too, so no other response counts.
+/// If an equal response comes at least ``patience`` later, Haul accepts it as the file's new content, but only if it has a
+/// validator of its own and the file's media type. Error pages repeat too, so no other response is accepted.
 package struct SuspectPage: Sendable, Hashable, Codable {
   /// The number of seconds after which a repeated response counts.
   static let patience: Int64 = 60

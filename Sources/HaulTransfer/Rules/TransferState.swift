@@ -1,12 +1,12 @@
 /// What a request asked for. The decision about its answer depends on this kind.
 enum RequestKind: Sendable, Hashable {
-  /// Everything: no Range.
+  /// The request asks for the whole file, without Range.
   case whole
-  /// Everything, unless the source still has the file that `TransferState.present` records.
+  /// The request asks for the whole file, unless the source still has the file that `TransferState.present` records.
   case ifChanged
-  /// The bytes of `range`, whose start lies in the durable bytes; `fresh` is the first missing byte of the range.
+  /// The request asks for the bytes of `range`. Its start lies in the durable bytes, and `fresh` is the first missing byte.
   case part(range: Range<Int64>, fresh: Int64, ifRange: Bool)
-  /// `bytes=0-0` without condition.
+  /// The request asks for one byte, with `Range: bytes=0-0` and without condition.
   case probe
 
   /// Whether a Range was sent.
@@ -22,7 +22,7 @@ enum RequestKind: Sendable, Hashable {
 enum Step: Sendable, Equatable {
   /// Send a request to the original URL, with these fields in addition to the job's own.
   case request(fields: [ResponseHead.Field], asked: RequestKind)
-  /// Every byte is durable: check digest and length, then publish.
+  /// Every byte is durable. Check digest and length, then publish.
   case verify
 }
 

@@ -1,4 +1,4 @@
-/// A server's demand to log in: an answer with status 401 (RFC 9110 §15.5.2).
+/// A server's request to log in: a response with status 401 (RFC 9110 §15.5.2).
 public struct AuthenticationChallenge: Sendable, Hashable {
   /// The requested URL. After a redirect it differs from the URL of the download.
   public var url: String

@@ -1,4 +1,4 @@
-/// The certificate that proves the client's identity in a TLS handshake: two files in PEM.
+/// A client certificate for TLS handshakes, which proves the client's identity: two files in PEM format.
 package struct ClientCertificate: Sendable, Hashable {
   /// The file with the certificate, followed by the intermediate certificates.
   package var path: String

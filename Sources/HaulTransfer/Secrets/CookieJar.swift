@@ -1,8 +1,9 @@
 import Synchronization
 
-/// Cookies that servers set, kept in memory for later downloads. Any number of downloads and downloaders may share a jar.
+/// A container for cookies that servers set, kept in memory for later downloads. Any number of downloads and downloaders may
+/// share a jar.
 ///
-/// libcurl chooses which cookies a request carries: by host, path, scheme and expiry. Nothing is written to a file.
+/// libcurl chooses which cookies a request carries: by host, path, scheme and expiry. The jar writes nothing to a file.
 public final class CookieJar: Sendable {
   /// The cookies in order of arrival, one line of the Netscape format for each domain, path and name.
   private let lines: Mutex<[String]>
@@ -10,7 +11,7 @@ public final class CookieJar: Sendable {
   /// Creates an empty jar.
   public init() { lines = Mutex([]) }
 
-  /// Creates a jar with the cookies of a file in the Netscape format, as browsers and curl write it. Blocks.
+  /// Creates a jar with the cookies of a file in the Netscape format, which browsers and curl write. Blocks.
   ///
   /// - Throws: `credential` if the file cannot be read, others may read it, or it holds no cookie.
   public init(file path: String) throws(TransferError) {

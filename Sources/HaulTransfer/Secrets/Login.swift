@@ -1,13 +1,13 @@
-/// A user and password: for HTTP Basic and Digest, FTP and SFTP.
+/// A user and password for HTTP Basic and Digest, FTP or SFTP.
 public struct Login: Sendable, Hashable {
   /// The user's name.
   public var user: String
-  /// The password. FTP and SFTP servers get it only over TLS or SSH.
+  /// The password. Haul sends it to FTP and SFTP servers only over TLS or SSH.
   public var password: String?
   /// The path of a private key in OpenSSH's format or PEM, without a passphrase. Only SFTP uses it.
   public var keyPath: String?
 
-  /// Creates a login.
+  /// Creates a login with a password, a private key, or both.
   public init(user: String, password: String? = nil, keyPath: String? = nil) {
     self.user = user
     self.password = password

@@ -1,8 +1,8 @@
 /// Users and passwords by host, from a `.netrc` file (curl(1), "--netrc").
 ///
 /// `machine example.org` means the host on its scheme's default port, and `machine example.org:8443` means the host on
-/// that port. Over http, only an entry with a port counts. A pool's worker is this strict because everybody who submits
-/// a job chooses its host and its scheme. For URLs that the user of this program typed, see ``isForTypedURLs``.
+/// that port. Over http, only an entry with a port counts, because in a worker pool everybody who submits a job chooses
+/// the host and the scheme. For URLs that the user of this program typed, see ``isForTypedURLs``.
 package struct Netrc: Sendable {
   struct Entry: Sendable, Hashable {
     var machine: String
@@ -13,8 +13,8 @@ package struct Netrc: Sendable {
   let entries: [Entry]
   /// The `default` entry, for all other hosts.
   let fallback: Entry?
-  /// Whether the owner of the file typed the jobs' URLs. If so, Haul also uses the `default` entry and, over http,
-  /// entries without a port for the origins of these URLs; never after a redirect.
+  /// Whether the owner of the file typed the URLs of the jobs. If so, Haul also uses the `default` entry and, over http,
+  /// entries without a port. It does so for the origins of these URLs only, never after a redirect.
   package var isForTypedURLs = false
 
   /// Reads a file that only its owner may read. Blocks.

@@ -1,23 +1,23 @@
-/// A proxy that connections go through.
+/// The address of a proxy, with an optional login.
 public struct ProxyAddress: Sendable, Hashable {
-  /// The schemes of proxies. With `socks5h`, the proxy resolves host names; with `socks5`, it does not.
+  /// The supported schemes of proxies. With `socks5h`, the proxy resolves host names; with `socks5`, it does not.
   public static let schemes = ["http", "https", "socks5", "socks5h"]
 
   /// The proxy's URL, such as `http://proxy.example.org:3128`.
   public let url: String
-  /// The proxy's host and port, such as `proxy.example.org:3128`. For a Unix domain socket, `localhost` and the path.
+  /// The proxy's host and port, such as `proxy.example.org:3128`. For a Unix domain socket, this is `localhost` and the path.
   public let host: String
   /// The user and password for the proxy itself; nil for none.
   public var login: Login?
 
-  /// Why a text is not a proxy address. The description is a clause without a full stop and holds no password.
+  /// The reason why a text is not a proxy address. The description is a clause without a full stop and holds no password.
   public enum Problem: Error, Sendable, CustomStringConvertible {
     /// The text is not of the form `scheme://host:port`.
     case malformed
     /// The text holds a user or a password.
     case holdsPassword
 
-    /// The problem as a clause.
+    /// The problem, described as a clause without a full stop.
     public var description: String {
       switch self {
       case .malformed:

@@ -1,16 +1,16 @@
-/// The proxies that environment variables name, as curl reads them (curl(1), ENVIRONMENT).
+/// Rules that choose a proxy, from environment variables, as in curl (curl(1), ENVIRONMENT).
 ///
-/// The variable is `http_proxy` for http, `https_proxy` or `HTTPS_PROXY` for https, else `all_proxy` or `ALL_PROXY`.
-/// Hosts in `no_proxy` or `NO_PROXY` have no proxy. `HTTP_PROXY` does not count: a web server sets it from a request's
-/// field.
+/// Haul uses `http_proxy` for http, and `https_proxy` or `HTTPS_PROXY` for https, or else `all_proxy` or `ALL_PROXY`.
+/// Hosts in `no_proxy` or `NO_PROXY` have no proxy. Haul ignores `HTTP_PROXY`, because a web server sets this variable from a
+/// request's field.
 package struct ProxyRules: Sendable, Hashable {
   private var proxies: [String: ProxyAddress] = [:]
   private let exceptions: [Substring]
 
-  /// Why the value of a variable cannot be used.
+  /// The reason why the value of a variable cannot be used.
   package struct Problem: Error, CustomStringConvertible {
     let variable: String
-    /// The problem as a clause without a full stop. It holds no password.
+    /// The problem, described as a clause without a full stop. It holds no password.
     package var description: String {
       "the environment variable \(variable) is not a valid proxy: write it like http://proxy.example.org:3128"
     }

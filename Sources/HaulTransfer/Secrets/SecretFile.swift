@@ -2,11 +2,11 @@ internal import Glibc
 internal import HaulCLinux
 import HaulSystem
 
-/// A small file with secrets that only its owner may read; if root owns it, its group may read it too. Service managers
-/// hand out secrets with these rights (systemd's LoadCredential=, a secret of Kubernetes with fsGroup), and libpq
-/// accepts keys with them (sslkey).
+/// Reads small files with secrets. Only the owner may have the right to read such a file; if root owns it, its group may have
+/// the right too. Service managers hand out secrets with these rights (systemd's LoadCredential=, a Kubernetes secret with
+/// fsGroup), and libpq accepts keys with them (sslkey).
 package enum SecretFile {
-  /// Why a file is not accepted. The description is a clause without a full stop and holds none of the content.
+  /// The reason why a file is not accepted. The description is a clause without a full stop and omits the file's content.
   package struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
     package let description: String
 
@@ -16,7 +16,7 @@ package enum SecretFile {
   /// The largest allowed size in bytes.
   private static let largest = 1 << 20
 
-  /// Returns the content. Blocks.
+  /// Returns the content of the file. Blocks.
   package static func read(_ path: String) throws(Problem) -> String {
     let raw = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard raw >= 0 else { throw unreadable(path, errno) }
@@ -52,7 +52,7 @@ package enum SecretFile {
     return text
   }
 
-  /// Returns the problem for the system's error `number` on a file with secrets, or on a directory of such files.
+  /// Returns the problem for the system error `number` (errno(3)), which a file with secrets or its directory caused.
   package static func unreadable(_ path: String, _ number: Int32) -> Problem {
     guard number == EACCES else {
       return Problem("cannot read \(path): \(SystemError.reason(number))")
