@@ -31,8 +31,8 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     case http5xx = "http_5xx"
     /// An FTP or SFTP server does not have the file, or does not send it.
     case noFile = "no_file"
-    /// The host asks for fewer requests: status 429, or 403 or 503 with Retry-After or with a request quota of 0 (RFC 6585
-    /// §4, RFC 9110 §15.6.4); reply 421 in FTP.
+    /// The host asks for fewer requests: status 429, or 403 or 503 with Retry-After or with a request quota of 0 (RFC 6585 §4,
+    /// RFC 9110 §15.6.4); reply 421 in FTP.
     case rateLimited = "rate_limited"
     /// The response violates HTTP, or its status means that it carries no file, such as 204, or 201 after a GET.
     case `protocol`
@@ -120,8 +120,7 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
   public var status: Int?
   /// The time that the server asks to wait, counted from the arrival of the response (RFC 9110 §10.2.3); nil if it did not ask.
   public var retryAfter: Duration?
-  /// The host that answered or failed to answer, as `name` or `name:port`. After a redirect it differs from the URL's
-  /// host.
+  /// The host that answered or failed to answer, as `name` or `name:port`. After a redirect it differs from the URL's host.
   public var host: String?
 
   /// The header fields of the response; empty if there was no response. They may hold secrets, such as cookies.
@@ -134,8 +133,8 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
   /// The path of the file that the download should create; nil if the error does not concern a file.
   public var path: String?
 
-  /// The error that the program's own function threw, such as ``DownloadOptions/validate``; nil if it threw none.
-  /// Comparisons of transfer errors ignore this error.
+  /// The error that the program's own function threw, such as ``DownloadOptions/validate``; nil if it threw none. Comparisons
+  /// of transfer errors ignore this error.
   public var underlyingError: (any Error)? {
     get { cause.error }
     set { cause.error = newValue }

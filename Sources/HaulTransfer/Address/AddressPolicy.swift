@@ -2,8 +2,8 @@
 ///
 /// The policy checks the address of the socket, not the host name, so a DNS answer cannot bypass it. The policy refuses every
 /// address that is not global unicast by IANA's special-purpose registries (RFC 6890), unless an allowed block contains it:
-/// loopback, link-local with cloud metadata, private, shared, documentation, benchmarking, multicast, reserved. If an
-/// IPv6 address contains an IPv4 address, the policy checks the IPv4 address.
+/// loopback, link-local with cloud metadata, private, shared, documentation, benchmarking, multicast, reserved. If an IPv6
+/// address contains an IPv4 address, the policy checks the IPv4 address.
 public struct AddressPolicy: Sendable, Hashable {
   /// A policy that allows only public addresses.
   public static let publicOnly = AddressPolicy(allowing: [])

@@ -3,16 +3,16 @@ internal import HaulCLibcurl
 
 /// A URL as libcurl understands it, so that Haul checks and fetches the same URL.
 ///
-/// Spaces and bytes beyond ASCII are percent-encoded, numeric IPv4 hosts are written in the usual way, and the fragment
-/// is dropped. Path and query otherwise stay as submitted, including dot segments and an empty query. A request carries
-/// the form in ``wire``.
+/// Spaces and bytes beyond ASCII are percent-encoded, numeric IPv4 hosts are written in the usual way, and the fragment is
+/// dropped. Path and query otherwise stay as submitted, including dot segments and an empty query. A request carries the form
+/// in ``wire``.
 package struct WebURL: Sendable, Hashable {
   /// The whole URL, including any credentials. Do not show it: show ``redacted``.
   package let text: String
   /// The scheme in lower case.
   package let scheme: String
-  /// The host in lower case, with an IPv6 address in brackets. A name with letters beyond ASCII is in its `xn--…` form
-  /// (RFC 5890), as in DNS.
+  /// The host in lower case, with an IPv6 address in brackets. A name with letters beyond ASCII is in its `xn--…` form (RFC
+  /// 5890), as in DNS.
   package let host: String
   /// The port to connect to: the given port or the scheme's default.
   package let port: Int
@@ -22,8 +22,8 @@ package struct WebURL: Sendable, Hashable {
   package let query: String?
   /// Whether the URL holds a user name or a password. The engine refuses such URLs.
   package let hasCredentials: Bool
-  /// The key for limits per host: `example.org`, or `example.org:8443` if the port is not the scheme's default. An IPv6
-  /// address is written as inet_ntop(3) writes it, because libcurl keeps different spellings of an address.
+  /// The key for limits per host: `example.org`, or `example.org:8443` if the port is not the scheme's default. An IPv6 address
+  /// is written as inet_ntop(3) writes it, because libcurl keeps different spellings of an address.
   package let hostKey: String
 
   /// Parses an absolute URL.

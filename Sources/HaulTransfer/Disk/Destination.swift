@@ -14,11 +14,11 @@ public enum CollisionPolicy: String, Sendable, CaseIterable {
   case rename
 }
 
-/// The directory tree in which Haul publishes results. Haul creates, opens and renames no file outside the tree, and follows
-/// no symbolic link. Every call blocks.
+/// The directory tree in which Haul publishes results. Haul creates, opens and renames no file outside the tree, and follows no
+/// symbolic link. Every call blocks.
 ///
-/// The steps are separate, so that a caller can record its intent before the rename, and sync the directories of many
-/// files at once: `makeParent`, record the intent, `place`, `Parent.sync`.
+/// The steps are separate, so that a caller can record its intent before the rename, and sync the directories of many files at
+/// once: `makeParent`, record the intent, `place`, `Parent.sync`.
 package struct Destination: Sendable {
   /// The signature of renameat2(2): descriptor and name of the old and of the new place, then flags. It returns 0 or
   /// the error number.
@@ -79,8 +79,7 @@ package struct Destination: Sendable {
     }
 
     /// Records that this directory and the directories above it are durable, because the caller has already synced them.
-    /// ``sync()``
-    /// then does not sync them as newly created directories.
+    /// ``sync()`` then does not sync them as newly created directories.
     package func isDurable() {
       // A directory whose identity cannot be read is synced again.
       if let identity = try? identity() { durable.insert(path, identity) }
@@ -167,8 +166,7 @@ package struct Destination: Sendable {
 
   /// Gives the part file its final name, in one step or, if the file system cannot do that, by link and unlink. The caller
   /// syncs the file's bytes before this call and the parent directory afterwards. If the part's name is gone or belongs to
-  /// another
-  /// file, another worker has taken the part file over, and nothing changes (`partMissing`).
+  /// another file, another worker has taken the part file over, and nothing changes (`partMissing`).
   ///
   /// - Throws: `exists` under the policy `fail`; `path_conflict` if a directory has the name.
   package func place(
@@ -206,8 +204,8 @@ package struct Destination: Sendable {
   /// Finds the file that an earlier call of ``place(part:of:at:in:policy:)`` may have renamed to `path` or to a numbered name.
   /// The earlier attempt may have died before it could confirm the rename.
   ///
-  /// - Returns: The name of the file for which `isWanted` returns true; nil if there is none. Numbered names are
-  ///   checked up to the first free one.
+  /// - Returns: The name of the file for which `isWanted` returns true; nil if there is none. Numbered names are checked up to
+  ///   the first free one.
   package func find(
     _ path: RelativePath, policy: CollisionPolicy,
     where isWanted: (PartFile) throws(TransferError) -> Bool

@@ -11,12 +11,11 @@ extension FileDescriptor {
     return [EACCES, EPERM, EROFS].contains(errno) ? errno : 0
   }
 
-  /// Whether this process has the right to create files in this directory. A read-only file system does not change
-  /// the answer.
+  /// Whether this process has the right to create files in this directory. A read-only file system does not change the answer.
   package var mayBeWritten: Bool { [0, EROFS].contains(writeObstacle) }
 
-  /// Returns whether this process has the right to create files in the directory `path` below this one; true if there
-  /// is no such directory.
+  /// Returns whether this process has the right to create files in the directory `path` below this one; true if there is no
+  /// such directory.
   package func mayWrite(beneath path: String) -> Bool {
     switch openBeneath(path, O_PATH | O_DIRECTORY) {
     case .success(let directory): directory.mayBeWritten

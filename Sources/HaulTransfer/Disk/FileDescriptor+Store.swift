@@ -77,8 +77,8 @@ extension FileDescriptor {
     }
   }
 
-  /// Whether ``syncFileSystem()`` is reliable here. Linux must report its errors (5.8 or later), and the file system
-  /// must be known to write its data to the device. A network file system or FUSE may not do that.
+  /// Whether ``syncFileSystem()`` is reliable here. Linux must report its errors (5.8 or later), and the file system must be
+  /// known to write its data to the device. A network file system or FUSE may not do that.
   package var syncsFileSystem: Bool {
     var system = utsname()
     guard unsafe uname(&system) == 0 else { return false }
@@ -140,9 +140,8 @@ extension FileDescriptor {
   }
 
   /// Locks the file (flock(2)). For a shared lock, waits until no process has an exclusive lock. For an exclusive lock, does
-  /// not
-  /// wait: gives up this process's shared lock first, and returns false if another process has a lock. A file system without
-  /// locks grants every lock.
+  /// not wait: gives up this process's shared lock first, and returns false if another process has a lock. A file system
+  /// without locks grants every lock.
   package func lock(exclusive: Bool) -> Bool {
     while flock(raw, exclusive ? LOCK_EX | LOCK_NB : LOCK_SH) != 0 {
       if errno == EWOULDBLOCK { return false }

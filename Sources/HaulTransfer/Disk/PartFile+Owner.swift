@@ -9,8 +9,8 @@ import HaulSystem
 /// stranger's. The mark helps but proves nothing: it is missing on file systems without such attributes, and on files
 /// that have changed since.
 extension PartFile {
-  /// Marks the file, in its present state, as the result of `owner`. The mark becomes durable when the directory is synced.
-  /// A failure is not an error.
+  /// Marks the file, in its present state, as the result of `owner`. The mark becomes durable when the directory is synced. A
+  /// failure is not an error.
   package func mark(as owner: String) {
     guard let value = try? signed(owner) else { return }
     _ = unsafe haul_set_owner(raw, value, value.utf8.count)

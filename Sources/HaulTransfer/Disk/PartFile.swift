@@ -148,8 +148,7 @@ package final class PartFile: Sendable {
   ///
   /// - Parameter isWanted: Called before each block. If it returns false, the computation ends.
   /// - Throws: `io` if the file has fewer than `length` bytes; `digest` if libcrypto lacks the algorithm; `cancelled` if
-  ///   `isWanted`
-  ///   returns false.
+  ///   `isWanted` returns false.
   package func digest(
     _ algorithm: DigestAlgorithm, length: Int64, while isWanted: () -> Bool = { true }
   ) throws(TransferError) -> [UInt8] {

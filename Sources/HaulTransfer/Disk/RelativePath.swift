@@ -1,5 +1,4 @@
-/// The path of a result, relative to the root of its store. A value is always valid: it names exactly one file below the
-/// root.
+/// The path of a result, relative to the root of its store. A value is always valid: it names exactly one file below the root.
 package struct RelativePath: Sendable, Hashable, CustomStringConvertible {
   /// The reason why a text is not a valid path.
   package enum Invalid: Error, Sendable, Equatable, CaseIterable {

@@ -51,8 +51,7 @@ import Synchronization
 /// A pool with a limited number of buffers of equal size, allocated when first needed and kept for the pool's life.
 ///
 /// When all buffers are in use, exchanges pause until a sink returns a buffer, so memory stays bounded however slow the disk
-/// is.
-/// A disk that hangs must not hold all buffers. A share therefore gets at most twice the number of buffers that are left
+/// is. A disk that hangs must not hold all buffers. A share therefore gets at most twice the number of buffers that are left
 /// (dynamic thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). A share that holds no buffer
 /// always gets one. A share is the group of exchanges that write to one disk.
 package final class BufferPool: Sendable {
@@ -81,8 +80,8 @@ package final class BufferPool: Sendable {
   ///   - capacity: the size of a buffer in bytes.
   ///   - limit: the maximum number of buffers, in addition to the one that each share may always have.
   ///   - whenFreed: called once after a failed ``take(for:)``, when its share may take a buffer again. It runs on the thread
-  ///     that
-  ///     dropped a buffer. A buffer that returns from another disk does not cause a call unless it helps the waiting share.
+  ///     that dropped a buffer. A buffer that returns from another disk does not cause a call unless it helps the waiting
+  ///     share.
   package init(capacity: Int, limit: Int, whenFreed: @escaping @Sendable () -> Void) {
     self.capacity = capacity
     self.limit = limit

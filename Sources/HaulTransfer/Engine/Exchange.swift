@@ -28,8 +28,8 @@ package struct ExchangeRequest: Sendable {
   package var login: Login?
   /// The connect time-out of this exchange; nil for the engine's ``DownloaderConfiguration/connectTimeout``.
   package var connectTimeout: Duration?
-  /// The time-out that replaces both ``DownloaderConfiguration/responseTimeout`` and ``DownloaderConfiguration/stallTime``
-  /// of the engine; nil for the engine's values.
+  /// The time-out that replaces both ``DownloaderConfiguration/responseTimeout`` and ``DownloaderConfiguration/stallTime`` of
+  /// the engine; nil for the engine's values.
   package var stallTimeout: Duration?
   /// The method. FTP and SFTP ignore it.
   package var method = RequestMethod.get
@@ -96,8 +96,8 @@ package protocol BodySink: AnyObject, Sendable {
 
   /// Receives the next bytes of the body. The sink owns the buffer from here on.
   ///
-  /// The engine does not call this while the sink is paused, with one exception: at the end of the exchange it passes the
-  /// bytes that it had already collected. In that call, only the verdict `.stop` has an effect.
+  /// The engine does not call this while the sink is paused, with one exception: at the end of the exchange it passes the bytes
+  /// that it had already collected. In that call, only the verdict `.stop` has an effect.
   func body(_ buffer: GatherBuffer) -> BodyVerdict
 }
 

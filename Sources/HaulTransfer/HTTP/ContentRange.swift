@@ -14,8 +14,7 @@ enum ContentRange: Sendable, Equatable {
     /// The unit is not `bytes`.
     case otherUnit
     /// The value breaks the grammar, exceeds ``FileLength/limit``, or contradicts itself: its last offset is before the first,
-    /// or
-    /// its length is not larger than the last offset. RFC 9110 §14.4 calls such a value invalid.
+    /// or its length is not larger than the last offset. RFC 9110 §14.4 calls such a value invalid.
     case garbage
   }
 

@@ -1,8 +1,7 @@
 /// The head of the final response to one HTTP request. 1xx responses are not part of it.
 ///
 /// Compare field names without regard to case. Values are stored without surrounding white space (RFC 9110 §5.1, §5.5). Order
-/// and
-/// repetition are as received.
+/// and repetition are as received.
 package struct ResponseHead: Sendable, Equatable {
   package typealias Field = HeaderField
 

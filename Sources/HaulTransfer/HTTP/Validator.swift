@@ -2,14 +2,14 @@
 package enum Validator: Sendable, Hashable {
   /// A strong entity tag with its quotes, as sent.
   case strongETag(String)
-  /// A Last-Modified date as sent. It is used only if the server sent no well-formed ETag (RFC 9110 §13.1.5) and the date is
-  /// at least 60 seconds before the response's Date. Otherwise a second change within one second would go unnoticed.
+  /// A Last-Modified date as sent. It is used only if the server sent no well-formed ETag (RFC 9110 §13.1.5) and the date is at
+  /// least 60 seconds before the response's Date. Otherwise a second change within one second would go unnoticed.
   case lastModified(String)
   /// A weak entity tag and a Last-Modified date, as sent. Neither can be used in a condition. A later response must repeat
   /// both, and the bytes of ``overlap`` must agree.
   case weakETag(String, modified: String)
-  /// An entity tag without quotes, as sent, if the server sent no usable Last-Modified date. A later response must repeat
-  /// the tag.
+  /// An entity tag without quotes, as sent, if the server sent no usable Last-Modified date. A later response must repeat the
+  /// tag.
   case unquotedETag(String)
   /// The server sent no usable validator. The digest that the job requires proves the whole file.
   case jobDigest

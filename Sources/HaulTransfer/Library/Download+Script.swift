@@ -8,8 +8,8 @@ public struct DownloadScript: Sendable {
   fileprivate let download: Download
   fileprivate let work: ScriptWork
 
-  /// Sends this progress to all observers of the download. ``Download/events`` gives each value, ``Download/progress``
-  /// the last value of each quarter of a second.
+  /// Sends this progress to all observers of the download. ``Download/events`` gives each value, ``Download/progress`` the last
+  /// value of each quarter of a second.
   public func send(_ progress: DownloadProgress) {
     work.progressNow.withLock { $0 = progress }
     download.shared.withLock { $0.send(progress) }
@@ -28,12 +28,12 @@ public struct DownloadScript: Sendable {
 }
 
 extension Download {
-  /// Creates a download without network and files, for tests of your own code. The download begins at once. It ends with
-  /// the file that `script` returns, or with the error that `script` throws. An error other than a ``TransferError`` counts as
+  /// Creates a download without network and files, for tests of your own code. The download begins at once. It ends with the
+  /// file that `script` returns, or with the error that `script` throws. An error other than a ``TransferError`` counts as
   /// thrown by ``DownloadOptions/validate``.
   ///
-  /// ``cancel()``, ``pause()`` and ``suspend()`` cancel the script's task. If the script throws a `CancellationError`,
-  /// the download ends as `cancelled`. After ``resume()`` the script runs again from its beginning.
+  /// ``cancel()``, ``pause()`` and ``suspend()`` cancel the script's task. If the script throws a `CancellationError`, the
+  /// download ends as `cancelled`. After ``resume()`` the script runs again from its beginning.
   public convenience init(
     _ request: DownloadRequest,
     script: @escaping @Sendable (DownloadScript) async throws -> DownloadedFile

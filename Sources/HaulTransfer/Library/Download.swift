@@ -13,8 +13,8 @@ import Synchronization
 ///
 /// After ``Downloader/shutdown()`` the partial files of failed downloads are gone as well, unless they are in a list.
 ///
-/// The next program that reads a list restarts downloads that failed, were running or were ended by ``pause()``.
-/// Suspended downloads are suspended again until ``resume()``.
+/// The next program that reads a list restarts downloads that failed, were running or were ended by ``pause()``. Suspended
+/// downloads are suspended again until ``resume()``.
 ///
 /// You may make all calls from any thread, at any time, and repeatedly.
 public final class Download: Sendable {
@@ -128,9 +128,9 @@ public final class Download: Sendable {
 
   /// The file, when it is complete and durable under its name. Waits until the download ends, even while it is paused.
   ///
-  /// - Throws: `CancellationError` at once if the waiting task is cancelled, while the download continues; the error
-  ///   that ``DownloadOptions/validate`` threw; otherwise a ``TransferError``, of class `cancelled` after ``cancel()``,
-  ///   ``pause()`` or the downloader's end.
+  /// - Throws: `CancellationError` at once if the waiting task is cancelled, while the download continues; the error that
+  ///   ``DownloadOptions/validate`` threw; otherwise a ``TransferError``, of class `cancelled` after ``cancel()``, ``pause()``
+  ///   or the downloader's end.
   public var value: DownloadedFile {
     get async throws {
       await untilFinishedOrCancelled()
@@ -160,8 +160,8 @@ public final class Download: Sendable {
   /// stopped.
   public var state: DownloadState { shared.withLock { $0.phase } }
 
-  /// The priority among waiting downloads. The highest priority starts first; equal priorities start in the order in which
-  /// you started or added the downloads. Default: 0. A change does not stop running downloads.
+  /// The priority among waiting downloads. The highest priority starts first; equal priorities start in the order in which you
+  /// started or added the downloads. Default: 0. A change does not stop running downloads.
   public var priority: Int {
     get { shared.withLock { $0.priority } }
     set {
@@ -195,8 +195,7 @@ public final class Download: Sendable {
   /// another download of the same downloader continues it. A complete file stays.
   public func cancel() { end(.cancel) }
 
-  /// Ends the download, and keeps the partial file if the download can be continued. Returns after the download has
-  /// ended.
+  /// Ends the download, and keeps the partial file if the download can be continued. Returns after the download has ended.
   ///
   /// - Returns: The resume data; nil if the download was complete or cannot be continued. In these cases no partial file is
   ///   left.

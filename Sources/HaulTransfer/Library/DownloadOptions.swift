@@ -4,8 +4,8 @@ public struct DownloadOptions: Sendable {
   public enum Method: Sendable, Hashable {
     /// GET.
     case get
-    /// POST with this body, for example for export services. Haul sends the body once: a broken response is an error, and
-    /// there are never resume data. Only ``DownloadOptions/retry``, and ``Download/resume()`` after a suspension, send the body
+    /// POST with this body, for example for export services. Haul sends the body once: a broken response is an error, and there
+    /// are never resume data. Only ``DownloadOptions/retry``, and ``Download/resume()`` after a suspension, send the body
     /// again.
     case post([UInt8])
     /// PUT with this body. Haul sends the body once, as with POST.
@@ -23,22 +23,21 @@ public struct DownloadOptions: Sendable {
   /// With `fail`, the download also fails as `pathConflict`, before the body, if another download of the same downloader is
   /// creating that file. With `skip`, the existing file is the result, and Haul does not check its digest.
   public var ifExists = CollisionPolicy.fail
-  /// Chooses the file's name from the response, if the request names a directory. The result may be a path below the
-  /// directory; Haul creates missing directories. Nil uses ``DownloadResponse/fileName``.
+  /// Chooses the file's name from the response, if the request names a directory. The result may be a path below the directory;
+  /// Haul creates missing directories. Nil uses ``DownloadResponse/fileName``.
   ///
   /// Called once, after ``validate``: a download that is resumed or retried keeps its name. If the function throws an error,
-  /// the
-  /// download ends, as with ``validate``. A path that leads out of the directory fails as `pathConflict`. FTP has
-  /// no response, so the URL gives the name.
+  /// the download ends, as with ``validate``. A path that leads out of the directory fails as `pathConflict`. FTP has no
+  /// response, so the URL gives the name.
   ///
   /// Called on the network's thread: must return soon.
   public var destination: (@Sendable (DownloadResponse) throws -> String)?
-  /// Whether a body without a stated length counts as complete when the server ends it. If false, Haul downloads the file
-  /// twice and compares both copies.
+  /// Whether a body without a stated length counts as complete when the server ends it. If false, Haul downloads the file twice
+  /// and compares both copies.
   public var acceptUnverifiedLength = false
-  /// Checks each response before its body is written, including responses that continue a partial file. If the function
-  /// throws an error, the download ends, and ``Download/value`` throws that error. ``Download/result`` has the class
-  /// `rejected`, with that error as ``TransferError/underlyingError``.
+  /// Checks each response before its body is written, including responses that continue a partial file. If the function throws
+  /// an error, the download ends, and ``Download/value`` throws that error. ``Download/result`` has the class `rejected`, with
+  /// that error as ``TransferError/underlyingError``.
   ///
   /// Called on the network's thread: must return soon.
   public var validate: (@Sendable (DownloadResponse) throws -> Void)?
@@ -51,29 +50,28 @@ public struct DownloadOptions: Sendable {
   ///
   /// Fields that carry credentials, and fields that a download needs for itself, such as Range, fail as `blockedURL`.
   public var fields: [HeaderField] = []
-  /// The ``DownloadedFile/response`` of an earlier download. Haul then downloads the file only if the source has changed
-  /// since. Haul sends the response's ETag as If-None-Match, or its Last-Modified as If-Modified-Since. If the server
-  /// answers 304, the result is the existing file at the path, and ``DownloadedFile/isUnchanged`` is true.
+  /// The ``DownloadedFile/response`` of an earlier download. Haul then downloads the file only if the source has changed since.
+  /// Haul sends the response's ETag as If-None-Match, or its Last-Modified as If-Modified-Since. If the server answers 304, the
+  /// result is the existing file at the path, and ``DownloadedFile/isUnchanged`` is true.
   ///
-  /// Haul uses the option only if ``ifExists`` is `replace`, a file exists at the path, the method is GET, and the
-  /// request names the file itself. A program that keeps only the fields can create a response from them:
-  /// `DownloadResponse(url: url, fields: [HeaderField("ETag", tag)])`, where `url` is the URL that answered. The list
-  /// of a queue does not keep this option.
+  /// Haul uses the option only if ``ifExists`` is `replace`, a file exists at the path, the method is GET, and the request
+  /// names the file itself. A program that keeps only the fields can create a response from them: `DownloadResponse(url: url,
+  /// fields: [HeaderField("ETag", tag)])`, where `url` is the URL that answered. The list of a queue does not keep this option.
   public var onlyIfChangedSince: DownloadResponse?
-  /// Header fields with credentials, such as Authorization. Haul sends them only to the URL's own origin, never to
-  /// another origin after a redirect.
+  /// Header fields with credentials, such as Authorization. Haul sends them only to the URL's own origin, never to another
+  /// origin after a redirect.
   public var credentials: [HeaderField] = []
   /// The user and password for the URL's own origin: HTTP Basic or Digest, FTP or SFTP.
   public var login: Login?
-  /// Returns a login when a server answers 401. If it returns nil, or its login fails three times, the download ends
-  /// as `http4xx`.
+  /// Returns a login when a server answers 401. If it returns nil, or its login fails three times, the download ends as
+  /// `http4xx`.
   public var authenticate: (@Sendable (AuthenticationChallenge) async -> Login?)?
   /// Decides whether to follow a redirect. Haul calls it before each redirect, with the response and the absolute URL of the
-  /// next request. If it returns false, the download ends as `rejected`, and ``TransferError/fields`` are the fields of
-  /// the response. Nil follows every redirect.
+  /// next request. If it returns false, the download ends as `rejected`, and ``TransferError/fields`` are the fields of the
+  /// response. Nil follows every redirect.
   ///
-  /// The function can only refuse a redirect that Haul would follow. An eleventh redirect in a row, or a redirect to a URL
-  /// that is not allowed, fails before the call. Must return soon.
+  /// The function can only refuse a redirect that Haul would follow. An eleventh redirect in a row, or a redirect to a URL that
+  /// is not allowed, fails before the call. Must return soon.
   public var followRedirect: (@Sendable (DownloadResponse, _ url: String) -> Bool)?
   /// The proxy; nil uses the downloader's proxy.
   public var proxy: ProxyAddress?

@@ -18,8 +18,8 @@ public final class DownloadQueue: Downloading {
 
   /// Creates an empty queue. Other code may use the same downloader; its downloads do not count towards the queue's limit.
   ///
-  /// `downloader` may be a fake. The queue then asks it for a download when the download's turn comes. The queue itself
-  /// handles ``DownloadOptions/retry`` and ``DownloadOptions/timeout``.
+  /// `downloader` may be a fake. The queue then asks it for a download when the download's turn comes. The queue itself handles
+  /// ``DownloadOptions/retry`` and ``DownloadOptions/timeout``.
   ///
   /// - Precondition: `maxConcurrent` is positive.
   public init(_ downloader: any Downloading, maxConcurrent: Int = 4) {
@@ -29,25 +29,25 @@ public final class DownloadQueue: Downloading {
     members = DownloadMembers(nil)
   }
 
-  /// Creates a queue whose downloads outlive the process. The file `list` keeps the downloads and their resume data.
-  /// This initialiser reads the file and starts its downloads again; paused downloads are paused again. Blocks.
+  /// Creates a queue whose downloads outlive the process. The file `list` keeps the downloads and their resume data. This
+  /// initialiser reads the file and starts its downloads again; paused downloads are paused again. Blocks.
   ///
   /// A download stays in the list until it is complete, cancelled or removed. Reading the list retries failed downloads. If a
-  /// download fails again, it stays in ``downloads``. A download whose file has its final name is complete,
-  /// even if the process was killed before it updated the list.
+  /// download fails again, it stays in ``downloads``. A download whose file has its final name is complete, even if the process
+  /// was killed before it updated the list.
   ///
-  /// Relative paths become absolute when a download is added, because a later process may have another working
-  /// directory. This initialiser removes partial files of the list's targets that no download uses and no entry needs.
-  /// The file holds URLs, which may be secrets, and only its owner may read it. It does not hold credentials, logins,
-  /// hooks, proxies or rate limits: `restoring` may add them to each request that was read. A POST or PUT is never in
-  /// the list. If `isSuspended`, no download begins before ``isSuspended`` is set to false.
+  /// Relative paths become absolute when a download is added, because a later process may have another working directory. This
+  /// initialiser removes partial files of the list's targets that no download uses and no entry needs. The file holds URLs,
+  /// which may be secrets, and only its owner may read it. It does not hold credentials, logins, hooks, proxies or rate limits:
+  /// `restoring` may add them to each request that was read. A POST or PUT is never in the list. If `isSuspended`, no download
+  /// begins before ``isSuspended`` is set to false.
   ///
-  /// The queue keeps the list locked until ``Downloader/shutdown()`` returns, or until the queue is released and its
-  /// last download has ended.
+  /// The queue keeps the list locked until ``Downloader/shutdown()`` returns, or until the queue is released and its last
+  /// download has ended.
   ///
   /// - Precondition: `maxConcurrent` is positive.
-  /// - Throws: `pathConflict` if another queue uses the list, or its path names no file; `io` if the file cannot be
-  ///   read or is not a list.
+  /// - Throws: `pathConflict` if another queue uses the list, or its path names no file; `io` if the file cannot be read or is
+  ///   not a list.
   public init(
     _ downloader: any Downloading, maxConcurrent: Int = 4, list: String, isSuspended: Bool = false,
     restoring: (inout DownloadRequest) -> Void = { _ in }
@@ -95,8 +95,8 @@ public final class DownloadQueue: Downloading {
     }
   }
 
-  /// The maximum number of concurrent downloads from one host and port; nil for no limit per host. The hosts of redirects
-  /// do not count.
+  /// The maximum number of concurrent downloads from one host and port; nil for no limit per host. The hosts of redirects do
+  /// not count.
   ///
   /// - Precondition: A new value is positive or nil.
   public var maxConcurrentPerHost: Int? {
@@ -162,9 +162,9 @@ public final class DownloadQueue: Downloading {
     try await downloader.head(url, options: options)
   }
 
-  /// Adds a download again that failed, was cancelled or was ended by ``Download/pause()``, and removes the old one
-  /// from the list. The new download continues from the old resume data. If `download` has not ended, or is complete,
-  /// this function returns `download` unchanged.
+  /// Adds a download again that failed, was cancelled or was ended by ``Download/pause()``, and removes the old one from the
+  /// list. The new download continues from the old resume data. If `download` has not ended, or is complete, this function
+  /// returns `download` unchanged.
   @discardableResult
   public func retry(_ download: Download) -> Download {
     guard download.hasFailed else { return download }
@@ -191,8 +191,8 @@ public final class DownloadQueue: Downloading {
 
   /// Pauses all unfinished downloads and returns when they have ended. The queue starts no other download meanwhile.
   ///
-  /// If a download had not begun or cannot be continued, its ``Download/resumeData`` is nil. Use its
-  /// ``Download/request`` to start from the beginning.
+  /// If a download had not begun or cannot be continued, its ``Download/resumeData`` is nil. Use its ``Download/request`` to
+  /// start from the beginning.
   ///
   /// - Returns: The paused downloads, in the order in which they were added.
   public func pauseAll() async -> [Download] {
@@ -212,8 +212,7 @@ public final class DownloadQueue: Downloading {
   /// partial file stays if another download continues it.
   ///
   /// If `deletingFile`, the function also deletes the complete file, but only if this download created it. An older file that
-  /// was
-  /// accepted as the result (`.skip`) stays. A newer file that has replaced it stays, too.
+  /// was accepted as the result (`.skip`) stays. A newer file that has replaced it stays, too.
   public func remove(_ download: Download, deletingFile: Bool = false) async {
     download.cancel()
     let result = await download.result

@@ -5,8 +5,8 @@ import HaulSystem
 public struct DownloadRequest: Sendable {
   /// The absolute URL.
   public var url: String
-  /// The path of the file to create. Its directory must exist. A relative path starts at the working directory that the
-  /// process has when the download starts; a queue with a list then stores the absolute path.
+  /// The path of the file to create. Its directory must exist. A relative path starts at the working directory that the process
+  /// has when the download starts; a queue with a list then stores the absolute path.
   ///
   /// If the response names the file, this is the path of the directory, with a `/` at its end.
   public var path: String {
@@ -75,8 +75,7 @@ public struct DownloadedFile: Sendable, Hashable {
   public var digest: ExpectedDigest?
   /// The last response that carried bytes of the file; nil for FTP, and if the file already existed.
   public var response: DownloadResponse?
-  /// Whether the source is unchanged since ``DownloadOptions/onlyIfChangedSince``. The result is then the existing
-  /// file.
+  /// Whether the source is unchanged since ``DownloadOptions/onlyIfChangedSince``. The result is then the existing file.
   public var isUnchanged = false
 
   /// Creates the description of a complete file.

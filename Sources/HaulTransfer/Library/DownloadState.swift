@@ -22,18 +22,18 @@ public enum DownloadState: Sendable, Hashable, CustomStringConvertible {
 
 /// An event of a download. Events arrive in the order in which they happen.
 ///
-/// URLs in an event may hold secrets, such as signatures. A later version may add cases: a `switch` with a `default`
-/// still builds.
+/// URLs in an event may hold secrets, such as signatures. A later version may add cases: a `switch` with a `default` still
+/// builds.
 public enum DownloadEvent: Sendable {
   /// The state has changed.
   case state(DownloadState)
   /// The download follows a redirect.
   case redirected(from: String, to: String)
-  /// A response has arrived, and Haul is about to write its body. The event comes again when Haul requests the rest of
-  /// the file.
+  /// A response has arrived, and Haul is about to write its body. The event comes again when Haul requests the rest of the
+  /// file.
   case response(DownloadResponse)
-  /// The progress, about four times a second while bytes arrive, and once more before the end. Only ``Download/events``
-  /// has this event: a monitor does not receive it.
+  /// The progress, about four times a second while bytes arrive, and once more before the end. Only ``Download/events`` has
+  /// this event: a monitor does not receive it.
   case progress(DownloadProgress)
   /// More bytes are durable. The value is the new ``Download/resumeData``.
   case saved(ResumeData)
@@ -45,8 +45,8 @@ public enum DownloadEvent: Sendable {
 
 /// Receives every event of every download of a ``Downloader``, for logs and metrics.
 public protocol DownloadMonitor: AnyObject, Sendable {
-  /// Handles an event. Haul calls it on the thread of the event, which may be the network's thread: must return soon. Events
-  /// of one download arrive one after another; events of several downloads may arrive at the same time.
+  /// Handles an event. Haul calls it on the thread of the event, which may be the network's thread: must return soon. Events of
+  /// one download arrive one after another; events of several downloads may arrive at the same time.
   func handle(_ event: DownloadEvent, of download: Download)
 }
 

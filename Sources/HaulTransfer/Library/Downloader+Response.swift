@@ -7,14 +7,13 @@ extension Downloader {
   /// Downloads a small body into memory. Haul creates no file, so options about files have no effect.
   ///
   /// The rules of a download apply: a status such as 404 is an error, Haul follows redirects, continues a broken connection,
-  /// and
-  /// checks the digest. The call does not wait for a turn, and monitors do not receive its events.
-  /// Cancelling the task cancels the call.
+  /// and checks the digest. The call does not wait for a turn, and monitors do not receive its events. Cancelling the task
+  /// cancels the call.
   ///
   /// - Returns: The whole body, as it was sent, and the last response that carried bytes of it.
-  /// - Throws: `CancellationError` if the task was cancelled; the error that ``DownloadOptions/validate`` threw;
-  ///   otherwise a ``TransferError``: `tooLarge` if the body has more bytes than ``DownloadOptions/maximumLength``, or
-  ///   than 16 MiB if that is nil; `blockedURL` for a URL whose scheme is not http or https.
+  /// - Throws: `CancellationError` if the task was cancelled; the error that ``DownloadOptions/validate`` threw; otherwise a
+  ///   ``TransferError``: `tooLarge` if the body has more bytes than ``DownloadOptions/maximumLength``, or than 16 MiB if that
+  ///   is nil; `blockedURL` for a URL whose scheme is not http or https.
   public func data(
     from url: String, options: DownloadOptions
   ) async throws -> (Data, DownloadResponse) {
@@ -25,8 +24,8 @@ extension Downloader {
 
   /// Sends a HEAD request and returns its response. Options about the method, the body and files have no effect.
   ///
-  /// - Throws: The errors of ``data(from:options:)``. A server that does not support HEAD answers with a status such as
-  ///   405, which is an error.
+  /// - Throws: The errors of ``data(from:options:)``. A server that does not support HEAD answers with a status such as 405,
+  ///   which is an error.
   public func head(
     _ url: String, options: DownloadOptions
   ) async throws -> DownloadResponse {

@@ -81,12 +81,12 @@ public final class Downloader: Downloading {
   /// Returns whether an unfinished download continues the partial file of that name, or will continue it.
   func continues(_ part: String) -> Bool { registry.continues(part) }
 
-  /// Ends all downloads as `cancelled`. Returns when their partial files are removed and all connections are closed.
-  /// The partial files of failed downloads are removed as well.
+  /// Ends all downloads as `cancelled`. Returns when their partial files are removed and all connections are closed. The
+  /// partial files of failed downloads are removed as well.
   ///
-  /// Downloads that are paused, suspended or in the list of a queue keep their partial files. The queues write and unlock
-  /// their lists for the last time; other queues may then use the lists. A program needs no other
-  /// call before it ends. Later downloads end as `cancelled`, too. A second call is not an error.
+  /// Downloads that are paused, suspended or in the list of a queue keep their partial files. The queues write and unlock their
+  /// lists for the last time; other queues may then use the lists. A program needs no other call before it ends. Later
+  /// downloads end as `cancelled`, too. A second call is not an error.
   public func shutdown() async {
     // No download starts in place of one that ends.
     gate.configure { $0.isSuspended = true }

@@ -2,8 +2,8 @@ public import FoundationEssentials
 
 /// A type that starts downloads: a ``Downloader``, a ``DownloadQueue``, or a fake in your own tests.
 ///
-/// A fake implements ``start(_:from:)`` and returns downloads that ``Download/init(_:script:)`` creates. If your code
-/// asks for responses without a file, the fake implements ``data(from:options:)`` or ``head(_:options:)`` as well.
+/// A fake implements ``start(_:from:)`` and returns downloads that ``Download/init(_:script:)`` creates. If your code asks for
+/// responses without a file, the fake implements ``data(from:options:)`` or ``head(_:options:)`` as well.
 public protocol Downloading: Sendable {
   /// Starts a download and returns at once. Pass `data` to continue a paused or interrupted download.
   func start(_ request: DownloadRequest, from data: ResumeData?) -> Download
@@ -16,16 +16,16 @@ public protocol Downloading: Sendable {
 }
 
 extension Downloading {
-  /// Throws a ``TransferError`` of class `rejected` that names the function to implement. This default serves fakes that
-  /// return no body.
+  /// Throws a ``TransferError`` of class `rejected` that names the function to implement. This default serves fakes that return
+  /// no body.
   public func data(
     from url: String, options: DownloadOptions
   ) async throws -> (Data, DownloadResponse) {
     throw TransferError(.rejected, "\(Self.self) does not implement data(from:options:)")
   }
 
-  /// Throws a ``TransferError`` of class `rejected` that names the function to implement. This default serves fakes that
-  /// return no response.
+  /// Throws a ``TransferError`` of class `rejected` that names the function to implement. This default serves fakes that return
+  /// no response.
   public func head(_ url: String, options: DownloadOptions) async throws -> DownloadResponse {
     throw TransferError(.rejected, "\(Self.self) does not implement head(_:options:)")
   }
@@ -52,12 +52,12 @@ extension Downloading {
     start(DownloadRequest(url, to: path, options: options), from: nil)
   }
 
-  /// Continues a paused or interrupted download and returns at once. The download begins at byte 0 if the source has changed
-  /// or the partial file is gone. ``Download/value`` throws the errors. If another download uses the resume data, the download
+  /// Continues a paused or interrupted download and returns at once. The download begins at byte 0 if the source has changed or
+  /// the partial file is gone. ``Download/value`` throws the errors. If another download uses the resume data, the download
   /// fails as `pathConflict` before Haul sends a request.
   ///
-  /// If `path` is in another directory of the same file system, the partial file moves there. On another file system,
-  /// the download fails as `pathConflict`. `data` do not contain `options`: pass the options again.
+  /// If `path` is in another directory of the same file system, the partial file moves there. On another file system, the
+  /// download fails as `pathConflict`. `data` do not contain `options`: pass the options again.
   @discardableResult
   public func start(
     resumingFrom data: ResumeData, to path: String, options: DownloadOptions = DownloadOptions()
@@ -68,9 +68,9 @@ extension Downloading {
   /// Downloads a file. Cancelling the task cancels the download. After a failure no partial file is left.
   ///
   /// - Returns: The file. The file and its name are durable.
-  /// - Throws: `CancellationError` if the task was cancelled; the error that ``DownloadOptions/validate`` threw;
-  ///   otherwise a ``TransferError``. A broken connection is not an error while the download can resume. Haul follows up to ten
-  ///   redirects in a row.
+  /// - Throws: `CancellationError` if the task was cancelled; the error that ``DownloadOptions/validate`` threw; otherwise a
+  ///   ``TransferError``. A broken connection is not an error while the download can resume. Haul follows up to ten redirects
+  ///   in a row.
   public func download(_ request: DownloadRequest) async throws -> DownloadedFile {
     let download = start(request)
     do {

@@ -1,8 +1,8 @@
 package import HaulSystem
 import Synchronization
 
-/// Writes a download's bytes to its part file. A writer takes buffers in file order, writes them on other threads, and
-/// reports when the caller should wait.
+/// Writes a download's bytes to its part file. A writer takes buffers in file order, writes them on other threads, and reports
+/// when the caller should wait.
 ///
 /// One writer serves one part file, for any number of responses.
 package final class FileWriter: Sendable {
@@ -177,8 +177,7 @@ package final class FileWriter: Sendable {
   }
 
   /// Starts to add the bytes that the disk already has to the digests, block by block, while the rest arrives. Returns at once.
-  /// A
-  /// second call is not an error.
+  /// A second call is not an error.
   package func catchUp() {
     pool.submit { [weak self] in
       let begins = self?.running.withLock { running in

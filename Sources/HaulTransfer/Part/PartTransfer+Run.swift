@@ -8,8 +8,7 @@ extension PartTransfer {
   ///
   /// On `.complete` the bytes are written and not yet synced. On any other outcome the durable bytes have been saved, if the
   /// transfer can be resumed. After the return, `save` is not called again, but a call that a stop did not wait for may still
-  /// be in
-  /// progress.
+  /// be in progress.
   package func run() async -> TransferOutcome {
     var outcome = await withTaskCancellationHandler {
       await attempt()

@@ -8,8 +8,7 @@ struct PartTrial: Sendable {
     /// The job's digest decides, because the body may be an error page.
     case judgement
     /// The end of the body decides, because the response states no length. If the body is much shorter than the file, it
-    /// becomes
-    /// this suspect page.
+    /// becomes this suspect page.
     case end(SuspectPage)
     /// A comparison with the part file decides. With `isSame`, new bytes count even if the body breaks off.
     case comparison(isSame: Bool)

@@ -46,8 +46,7 @@ package struct TransferRequest: Sendable {
   /// for a login in ``DownloaderConfiguration/netrc``.
   package var login: Login?
   /// The policy for the addresses of the URL's own origin; nil for the engine's policy. Redirects to other origins always
-  /// follow
-  /// the engine's policy.
+  /// follow the engine's policy.
   package var addressPolicy: AddressPolicy?
   /// Whether the host is known to answer range requests wrongly. Haul then requests no ranges.
   package var rangeUnsafe = false

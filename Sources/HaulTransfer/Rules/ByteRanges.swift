@@ -1,7 +1,6 @@
 /// A set of byte offsets, as sorted half-open ranges with gaps between them.
 ///
-/// The text form is a literal of PostgreSQL's `int8multirange`, such as `{[0,4096),[8192,9000)}`. `Codable` uses that text
-/// too.
+/// The text form is a literal of PostgreSQL's `int8multirange`, such as `{[0,4096),[8192,9000)}`. `Codable` uses that text too.
 package struct ByteRanges: Sendable, Hashable {
   /// The ranges in ascending order. None is empty, and there is a gap between any two.
   package private(set) var ranges: [Range<Int64>] = []

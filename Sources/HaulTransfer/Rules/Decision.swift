@@ -36,8 +36,8 @@ enum Action: Sendable, Equatable {
   case accept(start: Int64, compareUntil: Int64, end: Int64)
   /// Take the body from byte 0 into a new part file. With `resumable`, a later request may ask for the rest of this body.
   case wholeBody(Representation, resumable: Bool)
-  /// Take the body from byte 0, and compare its beginning with the part file. If the body begins with the whole part, it is
-  /// the file of the part. With `isSame`, the validator says so too, so new bytes count even if the body breaks off. If a byte
+  /// Take the body from byte 0, and compare its beginning with the part file. If the body begins with the whole part, it is the
+  /// file of the part. With `isSame`, the validator says so too, so new bytes count even if the body breaks off. If a byte
   /// differs, request the whole file once more; see `TransferState.wholeDiffered`.
   case compare(Representation, isSame: Bool, resumable: Bool)
   /// The source changed, and this body is the new representation. Take it from byte 0 into a new part file.
