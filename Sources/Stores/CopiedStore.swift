@@ -1,19 +1,19 @@
-/// Detects whether other workers that use the same store instance have another directory, because it was copied with its
-/// marker. It reads no clock: time is passed in.
+/// Detects a store directory that was copied with its marker, so that workers with one instance id use two directories. The
+/// type reads no clock: callers pass the time.
 ///
-/// Each worker leaves its sign in the directory and looks for the signs of the others. If a sign is old enough and is missing,
-/// its worker uses another directory. On NFS a file of another machine may show late, hence the delay. If the sign was only
-/// deleted, it is back at the next look.
+/// Each worker writes a file, its sign, into the directory and looks for the signs of the other workers. If a sign is old
+/// enough and is missing, its worker uses another directory. On NFS a file of another machine may show late, hence the delay. A
+/// sign that was only deleted is back at the next look.
 package struct CopiedStore: Sendable {
   package typealias Instant = ContinuousClock.Instant
 
-  /// Another worker that has signed this instance and sends heartbeats.
+  /// Another live worker that has written its sign for this instance of the store.
   package struct Peer: Sendable, Equatable {
     package let worker: Int64
     package let machine: String
-    /// The age of its sign.
+    /// The age of the sign of this peer.
     package let age: Duration
-    /// Whether the peer does not find this worker's sign.
+    /// Whether the peer cannot find the sign of this worker.
     package let misses: Bool
 
     /// Creates a peer from the database's data.
@@ -25,10 +25,10 @@ package struct CopiedStore: Sendable {
     }
   }
 
-  /// The age from which a sign must be visible. NFS caches attributes and names of directories for a minute. (nfs(5),
-  /// acdirmax)
+  /// The age at which a sign must be visible to all workers. NFS caches attributes and names of directories for a minute.
+  /// (nfs(5), acdirmax)
   package static let delay = Duration.seconds(120)
-  /// The number of consecutive looks that must miss a sign.
+  /// The number of consecutive checks that must miss a sign.
   package static let looks = 2
 
   private let own: Int64
@@ -38,13 +38,13 @@ package struct CopiedStore: Sendable {
   /// The machines of workers that use another directory, by worker.
   private var apart: [Int64: String] = [:]
 
-  /// Creates an empty record; `own` is this worker's number.
+  /// Creates a value without observations. `own` is this worker's number.
   package init(own: Int64, delay: Duration = delay) {
     self.own = own
     self.delay = delay
   }
 
-  /// Notes the signs that were found by a look that began at `now`. Returns the workers whose signs are missing.
+  /// Records which signs a check found that began at `now`. Returns the workers whose signs are missing.
   package mutating func looked(_ found: Set<Int64>, now: Instant) -> [Int64] {
     for (worker, signed) in signedAt where now - signed >= delay {
       missed[worker] = found.contains(worker) ? 0 : missed[worker, default: 0] + 1
@@ -52,7 +52,7 @@ package struct CopiedStore: Sendable {
     return missed.filter { $0.value >= Self.looks }.map(\.key).sorted()
   }
 
-  /// Notes what the database says about the other workers at `now`. Verdicts on workers that it no longer lists stay.
+  /// Records what the database says about the other workers at `now`. Verdicts on workers that are not in `peers` stay.
   package mutating func heard(of peers: [Peer], now: Instant) {
     signedAt = Dictionary(uniqueKeysWithValues: peers.map { ($0.worker, now - $0.age) })
     missed = missed.filter { signedAt[$0.key] != nil }
@@ -66,8 +66,8 @@ package struct CopiedStore: Sendable {
     }
   }
 
-  /// The oldest worker that uses another directory, if it is older than this one; otherwise nil. Then this worker's directory
-  /// counts as the copy.
+  /// The oldest worker that uses another directory, if that worker is older than this one; otherwise nil. If it is not nil,
+  /// this worker's directory counts as the copy.
   package var original: (worker: Int64, machine: String)? {
     apart.filter { $0.key < own }.min { $0.key < $1.key }.map { ($0.key, $0.value) }
   }

@@ -1,22 +1,22 @@
 import HaulSystem
 package import HaulTransfer
 
-/// Compares finished files of one store with the length and digest recorded when they were published.
+/// Checks finished files of one store against the length and digest that Haul recorded when it published them.
 package struct FileVerifier: Sendable {
-  /// The result for one file.
+  /// The result of checking one file.
   package enum Verdict: Sendable, Equatable {
-    /// The file has the recorded length, and the recorded digest if there is one.
+    /// The file has the recorded length and digest. `hasDigest` is false if no digest was recorded.
     case right(hasDigest: Bool)
-    /// There is no regular file of this name.
+    /// No regular file has this name.
     case missing
-    /// The file has this other length.
+    /// The file has this length in bytes instead of the recorded length.
     case length(Int64)
-    /// The file has the right length and this other digest.
+    /// The file has the recorded length, but this digest instead of the recorded one.
     case digest(ExpectedDigest)
-    /// The file cannot be read, for the reason given. Its content is unknown.
+    /// The file cannot be read, for the given reason. Its content is unknown.
     case unreadable(String)
 
-    /// Whether the file certainly differs from the record.
+    /// Whether the file is missing or certainly differs from the record.
     package var isDamaged: Bool {
       switch self {
       case .right, .unreadable: false
@@ -28,7 +28,8 @@ package struct FileVerifier: Sendable {
   private let destination: Destination
   private let io: IOPool
 
-  /// Opens the directory. The user must be able to read it, but need not be able to write it.
+  /// Opens the directory of a store. This process must have the right to read the directory, but need not have the right to
+  /// write.
   ///
   /// - Throws: `StoreError` if the directory cannot be opened; `TransferError` if the system gives no thread.
   package init(_ mount: StoreMount) throws {

@@ -3,23 +3,23 @@ package import HaulSystem
 package import HaulTransfer
 import Synchronization
 
-/// The result of giving a part file its final name.
+/// The outcome of giving a part file its final name.
 package enum Published: Sendable, Equatable {
   case placed(RelativePath)
-  /// A file of this length already had the name. It was created since the transfer began, and it must stay.
+  /// Another file, of this length in bytes, already has the final name. It was created after the transfer began, and stays.
   case skipped(bytes: Int64)
 }
 
 /// Makes files durable that are published on one store at about the same time.
 ///
-/// A file is synced before it gets its name, and its directory is synced after that. Callers that come during a round are
-/// served together by the next round, one step per round. A round is one sync of the whole file system if that is cheaper.
-/// Otherwise it syncs each file, and each directory once. A round that began before a caller came does not serve that caller,
+/// Each file is synced before it gets its name, and its directory is synced afterwards. All callers that arrive during a round
+/// are served together by the next round, one step per round. A round syncs the whole file system once if that is cheaper.
+/// Otherwise it syncs each file, and each directory once. A round does not serve a caller that arrives after the round began,
 /// because it may have missed the caller's writes.
 package final class GroupCommit: Sendable {
-  /// A file that has got its name in `parent`, but is not durable there yet. `published` is nil if there was no part file.
+  /// A file that has its name in `parent`, but whose name is not durable yet. `published` is nil if there was no part file.
   package typealias Named = (published: Published?, parent: Destination.Parent)
-  /// Gives a durable file its name, on a thread that may block. Returns nil if the lease must be confirmed first.
+  /// Gives a durable file its name, on a thread that may block. Returns nil if the worker must first confirm its lease.
   package typealias Naming = @Sendable () throws(TransferError) -> Named?
 
   package typealias SyncAll = @Sendable () throws(TransferError) -> Void
@@ -64,7 +64,7 @@ package final class GroupCommit: Sendable {
   /// Creates a commit group.
   ///
   /// - Parameters:
-  ///   - syncAll: makes everything written to the file system durable; nil if the file system may not support it.
+  ///   - syncAll: makes all writes to the file system durable; nil if the file system may not support it.
   ///   - syncPart: makes one file durable, by its own descriptor.
   package init(
     syncAll: SyncAll?,
@@ -82,8 +82,8 @@ package final class GroupCommit: Sendable {
     self.init(syncAll: root.syncsFileSystem ? syncAll : nil)
   }
 
-  /// Syncs `part`, names it, and syncs the directory. Durable on return. If `name` returns nil, only the file's bytes are
-  /// durable.
+  /// Syncs `part`, gives the file its name, and syncs the directory. The file is durable on return. If `name` returns nil, only
+  /// the bytes of the file are durable.
   package func publish(
     _ part: PartFile, on io: IOPool, naming name: @escaping Naming
   ) async throws(TransferError) -> Named? {
@@ -96,7 +96,7 @@ package final class GroupCommit: Sendable {
     _ = try await run(.named(named), io)
   }
 
-  /// The number of callers that wait for a round that has not begun.
+  /// The number of callers that wait for the next round.
   package var waitingCount: Int { state.withLock { $0.waiting.count } }
 
   private func run(_ step: Step, _ io: IOPool) async throws(TransferError) -> Named? {

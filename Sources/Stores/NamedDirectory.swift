@@ -4,17 +4,16 @@ import HaulCLinux
 package import HaulSystem
 import HaulTransfer
 
-/// A directory that a user has named for files to be written to. It may be missing. Commands that create directories create it
-/// then.
+/// A directory that a user has named and that Haul writes files to. The directory may be missing; some commands then create it.
 ///
-/// Only this type says why such a directory cannot be used.
+/// All messages about such directories come from this type.
 package struct NamedDirectory: Sendable {
-  /// The absolute path, or the user's path if the working directory has been removed.
+  /// The absolute path, or the path as the user typed it if the working directory has been removed.
   package let path: String
   /// A clause with advice for users who may not write there.
   private let advice: String
 
-  /// Creates a value without looking at the disk.
+  /// Creates a value without access to the disk. `advice` ends the messages about missing rights.
   package init(_ path: String, advice: String = "name a directory that this user owns") {
     self.path = Self.absolute(path)
     self.advice = advice
@@ -22,7 +21,7 @@ package struct NamedDirectory: Sendable {
 
   /// Opens the directory if it exists.
   ///
-  /// - Throws: every case except those about markers.
+  /// - Throws: every case of `StoreError` except the cases about markers.
   package func open() throws(StoreError) -> FileDescriptor {
     do throws(SystemError) {
       return try FileDescriptor.directory(path)
@@ -31,7 +30,7 @@ package struct NamedDirectory: Sendable {
     }
   }
 
-  /// Returns the directory's path without links. (realpath(3))
+  /// Returns the path of the directory with all symbolic links resolved. (realpath(3))
   ///
   /// - Throws: the errors of ``fault(_:at:)``.
   package func resolved() throws(StoreError) -> String {
@@ -42,14 +41,14 @@ package struct NamedDirectory: Sendable {
 
   /// Creates the directory and its parents if they are missing, and checks that this user may write in it.
   ///
-  /// - Throws: the errors of ``requireRight()``, and errors that only show when the directory is created, such as a full disk.
+  /// - Throws: the errors of ``requireRight()``, and errors that appear only on creation, such as a full disk.
   package func make() throws(StoreError) {
     try requireRight()
     let number = Self.failure(making: path)
     if number != 0 { throw fault(number, at: path) }
   }
 
-  /// Returns the error for the system's error `number` at `path`, which is this directory or a path below it.
+  /// Returns the error for the system error `number` (errno(3)) at `path`, which is this directory or a path below it.
   package func fault(_ number: Int32, at path: String) -> StoreError {
     switch number {
     case ENOTDIR: .noDirectory(path)
@@ -58,8 +57,8 @@ package struct NamedDirectory: Sendable {
     }
   }
 
-  /// Checks that this user may write in the directory, or may create it if it is missing, as far as that shows without
-  /// writing.
+  /// Checks that this user may write in the directory, or may create it if it is missing. The check writes nothing, so it may
+  /// miss problems.
   ///
   /// - Throws: `noDirectory`, `unwritable`, `notPermitted`.
   package func requireRight() throws(StoreError) {
@@ -68,7 +67,7 @@ package struct NamedDirectory: Sendable {
 
   private enum Purpose {
     case reading
-    /// To write in the directory, or to create it if it is missing.
+    /// The caller wants to write in the directory, or to create it if it is missing.
     case writing
   }
 

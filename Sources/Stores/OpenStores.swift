@@ -1,10 +1,10 @@
 import Synchronization
 
-/// The open stores of a worker, by name. A store can be opened again after its mount has gone and come back.
+/// The open stores of a worker, by name. A store can be opened again after its file system was unmounted and mounted again.
 package final class OpenStores: Sendable {
   private let opened: Mutex<[String: Store]>
 
-  /// Opens store directories that were initialised before.
+  /// Opens the store directories. Each must already be initialised.
   ///
   /// - Parameter ioThreads: the number of threads for each store.
   package init(_ mounts: [StoreMount], ioThreads: Int) throws(StoreError) {
@@ -19,9 +19,9 @@ package final class OpenStores: Sendable {
   /// All open stores, in no particular order.
   package var all: [Store] { opened.withLock { Array($0.values) } }
 
-  /// Replaces `store` with the directory that is at its path now. Blocks while the disk blocks.
+  /// Opens the directory at the path of `store` again, and replaces `store` with the result. Blocks while the disk blocks.
   ///
-  /// - Returns: the new store, or nil if the directory is not the same instance of the store.
+  /// - Returns: the new store; nil if the directory is not this instance of the store.
   package func reopen(_ store: Store) -> Store? {
     let mount = StoreMount(name: store.name, directory: store.directory)
     guard (try? Store.marker(mount)) == store.marker,

@@ -1,16 +1,17 @@
 package import HaulTransfer
 import Synchronization
 
-/// A cache of open directories of part files, by their path below the store: at most 256 per pool.
+/// A cache of open directories of part files, by their path below the store. It holds at most 256 directories per pool.
 package final class PartDirectoryCache: Sendable {
   private let opened = Mutex<[String: PartDirectory]>([:])
 
-  /// The open directory at `path`, or nil if it is not open.
+  /// The open directory at `path`; nil if it is not open.
   package subscript(path: String) -> PartDirectory? {
     get { opened.withLock { $0[path] } }
     set { opened.withLock { $0[path] = newValue } }
   }
 
-  /// Forgets all directories, because their paths may lead to other directories by now. Each is closed once it is unused.
+  /// Forgets all directories, because their paths may lead to other directories by now. A directory is closed when it is no
+  /// longer used.
   package func forget() { opened.withLock { $0 = [:] } }
 }

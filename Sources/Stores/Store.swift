@@ -5,7 +5,8 @@ package import HaulSystem
 package import HaulTransfer
 import Synchronization
 
-/// A directory for finished files. Its marker and part files are in `.haul` below it.
+/// A directory for finished files. Its subdirectory `.haul` holds the part files and the marker, a file that identifies the
+/// store.
 package struct Store: Sendable {
   /// The content of the marker: `{"instance":"…uuid…"}`.
   private struct Marker: Codable { var instance: UUID }
@@ -13,22 +14,22 @@ package struct Store: Sendable {
   package let name: String
   /// The path at which the store was opened.
   package let directory: String
-  /// The instance id in the marker.
+  /// The instance id, which the marker file of the store contains.
   package let marker: String
   package let root: FileDescriptor
   package let destination: Destination
   package let commit: GroupCommit
-  /// The store's own threads, so that a disk that hangs does not block other stores.
+  /// The store's own threads for disk access, so that a disk that hangs does not block other stores.
   package let io: IOPool
-  /// The open directories of part files.
+  /// The cache of open directories of part files.
   package let shards = PartDirectoryCache()
-  /// Whether nothing could be written when the store was opened, because its disk was full.
+  /// Whether the disk was so full when the store was opened that nothing could be written.
   package let wasFull: Bool
 
   private static let markerPath = ".haul/store.json"
 
-  /// Opens a directory that was initialised before, and checks that it can be written. A full disk is no error, because there
-  /// will be room again.
+  /// Opens a store's directory, which must be initialised, and checks that it can be written. A full disk is not an error,
+  /// because space may become free.
   ///
   /// - Parameter io: the threads of the store that this one replaces.
   package init(
@@ -54,20 +55,20 @@ package struct Store: Sendable {
     commit = GroupCommit(root: root)
   }
 
-  /// Whether the store's path still leads to the directory that was opened. After a mount has gone or come, another directory
-  /// is there. Blocks while the disk blocks. (stat(2))
+  /// Whether the store's path still leads to the directory that was opened. After a mount or unmount, it leads to another
+  /// directory. Blocks while the disk blocks. (stat(2))
   package var isInPlace: Bool {
     var found = stat()
     guard unsafe stat(directory, &found) == 0, let own = try? root.status() else { return false }
     return UInt64(found.st_dev) == own.device && UInt64(found.st_ino) == own.inode
   }
 
-  /// The message for a store that is not in place.
+  /// The message if the store's path leads to another directory.
   package var displacement: String {
     "\(directory) is not the directory that this worker opened: is the share mounted?"
   }
 
-  /// The message for a store that is a copy of the directory of `original`.
+  /// Returns the message for a store that is a copy of the directory of `original`.
   package func copied(of original: String) -> String {
     let word = shellWord(directory)
     return
@@ -88,7 +89,7 @@ package struct Store: Sendable {
     NamedDirectory(mount.directory, advice: "run haul as the user that owns it")
   }
 
-  /// Reads the instance id from the marker below a directory.
+  /// Reads the store's instance id from the marker file in the directory of a mount.
   package static func marker(_ mount: StoreMount) throws(StoreError) -> String {
     let directory = Self.directory(of: mount)
     guard let text = try read(directory) else {
@@ -101,11 +102,11 @@ package struct Store: Sendable {
     return marker.instance.uuidString.lowercased()
   }
 
-  /// Writes the marker into `directory`, or reads an existing one. Durable on return.
+  /// Writes the marker file of a store into `directory`, or reads an existing one. The marker is durable on return.
   ///
-  /// Two concurrent runs get the same marker: it is linked into place, and the second run reads the first one's marker.
+  /// Two concurrent calls get one marker: the first call links it into place, and the second call reads it.
   ///
-  /// - Parameter marker: the instance id for a new marker. Default: random.
+  /// - Parameter marker: the instance id for a new marker. Default: a random id.
   package static func initialise(
     _ directory: NamedDirectory, marker: UUID = UUID()
   ) throws(StoreError) -> (marker: String, root: String) {
@@ -143,7 +144,7 @@ package struct Store: Sendable {
     _ = root.removeDirectory(partsPath(pool))
   }
 
-  /// Removes the marker and `.haul`, unless part files are left. Then `root` is no store any more.
+  /// Removes the marker file and `.haul`, unless part files are left. After that, `root` is not a store.
   package static func removeUnused(below root: FileDescriptor) {
     guard root.removeDirectory(".haul/parts"), root.names(in: ".haul") == ["store.json"],
       let folder = root.directory(beneath: ".haul")
@@ -154,7 +155,7 @@ package struct Store: Sendable {
 
   /// Checks that this user may write in a store's root and, if they exist, in Haul's directories below `.haul`.
   ///
-  /// - Parameter pools: the pools whose part files will be written there.
+  /// - Parameter pools: the pools whose part files workers will write in the store.
   package static func requireRight(
     to root: FileDescriptor, _ directory: String, pools: [String] = []
   ) throws(StoreError) {
@@ -201,8 +202,8 @@ package struct Store: Sendable {
     throw notPermitted("read", closed, of: directory.path)
   }
 
-  /// Returns the directory for a job's part files in the pool `pool`: one of 256. It is created if it is missing, and opened
-  /// only once.
+  /// Returns the directory for the part files of a job: one of 256 directories of the pool `pool`. Creates the directory if it
+  /// is missing, and opens it only once.
   package func parts(pool: String, job: Int64) async throws(TransferError) -> PartDirectory {
     let path = "\(Self.partsPath(pool))/\(Self.shard(job))"
     if let opened = shards[path] { return opened }
@@ -216,8 +217,8 @@ package struct Store: Sendable {
   /// Returns the path of a pool's part files below the root: `.haul/parts/POOL`.
   package static func partsPath(_ pool: String) -> String { ".haul/parts/\(pool)" }
 
-  /// Returns the two hexadecimal digits that name a job's directory. Jobs with consecutive ids share a directory: a new
-  /// directory costs a sync, and the files of one directory lie near each other on the disk.
+  /// Returns the name of the directory for a job's part files: two hexadecimal digits. Jobs with consecutive ids share a
+  /// directory, because a new directory costs a sync, and the files of one directory lie near each other on the disk.
   package static func shard(_ job: Int64) -> String {
     let digits = String(job >> 10 & 0xff, radix: 16)
     return digits.utf8.count == 1 ? "0" + digits : digits
@@ -237,7 +238,7 @@ extension FileDescriptor {
   }
 }
 
-/// The name of a part file: job and token, and a number after the source has changed within one attempt.
+/// The name of a part file. It consists of job and token, and a number if the source has changed during the attempt.
 package struct PartName: Sendable, Equatable {
   package let job: Int64
   package let token: Int64
@@ -249,7 +250,7 @@ package struct PartName: Sendable, Equatable {
     self.token = token
   }
 
-  /// Reads a name; nil if it is not a name that Haul gives.
+  /// Reads the name of a part file; nil for any other name.
   package init?(_ text: String) {
     let parts = text.split(separator: ".")
     guard (2...3).contains(parts.count), let job = Int64(parts[0]), let token = Int64(parts[1])

@@ -1,17 +1,17 @@
 import HaulSystem
 
-/// The reason why a directory cannot be used, as a store or for other files. The description is a sentence for the operator,
+/// The reason why a directory cannot be used as a store or for other files. The description is a sentence for the operator,
 /// without its full stop.
 package enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// The directory does not exist. `store` is the name of the store that it should be, if known.
+  /// The directory does not exist. `store` is the name of the store that uses the directory, if known.
   case absent(String, store: String? = nil)
   /// The path leads to something that is not a directory.
   case noDirectory(String)
-  /// The directory has no marker: the share is not mounted, or the directory was never initialised.
+  /// The directory has no marker file: the file system is not mounted, or the directory was never initialised.
   case noMarker(store: String, directory: String)
   case unreadableMarker(String)
   case unwritable(String, reason: String)
-  /// The user of this process lacks a right. Both texts are clauses.
+  /// This process lacks a right. Both texts are clauses without a full stop.
   case notPermitted(_ fault: String, advice: String)
 
   package var description: String {

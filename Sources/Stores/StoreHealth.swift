@@ -1,10 +1,10 @@
-/// The reason why files cannot be written to a store. The description is a sentence for the operator.
+/// The reason why Haul cannot write files to a store. The description is a sentence for the operator.
 package enum StoreTrouble: Sendable, Equatable, CustomStringConvertible {
-  /// A file did not fit, and almost no space is free.
+  /// A file did not fit, because almost no space is free.
   case full
   case unwritable(String)
   case hangs
-  /// The process has too many open files, so it cannot open any in the store. The store is not the cause.
+  /// The process has too many open files to open another one in the store. The store is not the cause.
   case openFiles
 
   package var description: String {
@@ -18,23 +18,23 @@ package enum StoreTrouble: Sendable, Equatable, CustomStringConvertible {
   }
 }
 
-/// Whether a store accepts a worker's files, by the monotonic clock. It reads no clock: time is passed in.
+/// Whether a worker may write files to a store, or must wait for the store to work again. The type reads no clock: callers pass
+/// the time.
 package struct StoreHealth: Sendable, Equatable {
-  /// The shortest and the longest pause before a closed store is checked again. The pause grows if the store closes again and
-  /// again.
+  /// The shortest pause before Haul checks a closed store again. The pause grows if the store closes repeatedly.
   package static let shortest = Duration.seconds(5)
   package static let longest = Duration.seconds(60)
 
-  /// The reason why the store is closed; nil if it is open.
+  /// The reason why the store is closed to new files; nil if it is open.
   package private(set) var trouble: StoreTrouble?
   private var pause = shortest
   private var isDueAt: ContinuousClock.Instant?
   private var opened: ContinuousClock.Instant?
 
-  /// Creates the health of an open store.
+  /// Creates the health of a store that is open to new files.
   package init() {}
 
-  /// Records that the store cannot be written. Returns whether that, or its cause, is new.
+  /// Closes the store, because it cannot be written. Returns true if the store was open, or was closed for another reason.
   package mutating func close(because trouble: StoreTrouble, now: ContinuousClock.Instant) -> Bool {
     if self.trouble == nil, let opened {
       // The check found no trouble, but the store could not be written soon after.
@@ -45,14 +45,14 @@ package struct StoreHealth: Sendable, Equatable {
     return self.trouble != trouble
   }
 
-  /// Records that the store can be written. Returns whether that is new.
+  /// Opens the store, because it can be written. Returns true if the store was closed.
   package mutating func open(now: ContinuousClock.Instant) -> Bool {
     guard trouble != nil else { return false }
     (trouble, opened) = (nil, now)
     return true
   }
 
-  /// Whether a closed store is due for a check. An open store can be checked at any time.
+  /// Returns whether it is time to check a closed store again. An open store can be checked at any time.
   package func isDue(now: ContinuousClock.Instant) -> Bool {
     trouble == nil || isDueAt.map { $0 <= now } ?? true
   }

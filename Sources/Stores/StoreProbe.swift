@@ -1,25 +1,25 @@
 import HaulSystem
 import HaulTransfer
 
-/// The results of `haul check` for a store's directory. Each fact is checked separately, so one failure hides no other.
+/// The results of `haul check` for a store's directory. Each check runs separately, so a failed check hides no other result.
 package struct StoreProbe: Sendable {
-  /// The result of publishing a test file.
+  /// The result of a test that publishes a file.
   package enum Publishing: Sendable, Equatable {
     case works
-    /// Publishing works by link and unlink, because `RENAME_NOREPLACE` is missing.
+    /// Publishing works by link and unlink, because the file system does not support `RENAME_NOREPLACE`.
     case worksByLink
-    /// Publishing fails, for the reason in this sentence.
+    /// Publishing fails. The text is a sentence with the reason.
     case fails(String)
   }
 
   package var mount: StoreMount
-  /// The instance id in the store's marker.
+  /// The instance id from the store's marker file, or the error.
   package var marker: Result<String, StoreError>
-  /// The bytes of the store's file system; nil if there is no directory.
+  /// The free and total bytes of the store's file system; nil if the directory does not exist.
   package var space: (free: Int64, total: Int64)?
-  /// The result of publishing; nil if there is no marker, because then nothing is written.
+  /// The result of publishing a test file; nil if the directory has no marker file, because then nothing is written.
   package var publishing: Publishing?
-  /// The number of part files by the id of their pool.
+  /// The number of part files for each pool, by the id of the pool.
   package var parts: [String: Int] = [:]
 
   package init(_ mount: StoreMount, marker: Result<String, StoreError>) {
@@ -29,7 +29,7 @@ package struct StoreProbe: Sendable {
 
   /// Checks a directory, and leaves no files behind. Blocks while the disk blocks.
   ///
-  /// - Parameter pool: the pool whose part files will be written there; nil for all pools that have part files there.
+  /// - Parameter pool: the pool whose part files workers will write there; nil for all pools that have part files there.
   package static func look(at mount: StoreMount, pool: String? = nil) -> StoreProbe {
     let directory = Store.directory(of: mount)
     let root: FileDescriptor

@@ -9,8 +9,10 @@ extension Store {
   /// The age in seconds at which signs of workers that did not stop gracefully are removed: a week.
   private static let oldAge = 7 * 86_400
 
-  /// Creates or renews a worker's sign. Returns whether the sign was missing. It is renewed each time because on NFS a machine
-  /// that changes a directory also sees the changes of others there. Blocks while the disk blocks.
+  /// Writes a worker's sign, a file that proves which directory the worker uses. Returns true if the sign was missing.
+  ///
+  /// Call it repeatedly: on NFS, a machine that changes a directory then also sees the changes of other machines. Blocks while
+  /// the disk blocks.
   package func sign(pool: String, worker: Int64) throws(TransferError) -> Bool {
     let directory = try root.makeDirectories(Self.signsPath)
     let signs = PartDirectory(directory)
@@ -22,7 +24,8 @@ extension Store {
     return isFresh
   }
 
-  /// Returns the workers of a pool whose signs exist, and removes very old signs. Blocks while the disk blocks.
+  /// Returns the workers of a pool that have a sign, a file that proves which directory they use. Also removes very old signs.
+  /// Blocks while the disk blocks.
   package func signs(pool: String) throws(TransferError) -> Set<Int64> {
     let directory = try root.makeDirectories(Self.signsPath)
     let signs = PartDirectory(directory)
@@ -40,7 +43,7 @@ extension Store {
     return found
   }
 
-  /// Removes a worker's sign, and the directory with the last sign. Blocks while the disk blocks.
+  /// Removes a worker's sign file, and the directory of the signs if it is then empty. Blocks while the disk blocks.
   package func removeSign(pool: String, worker: Int64) {
     guard let directory = root.directory(beneath: Self.signsPath) else { return }
     try? PartDirectory(directory).remove("\(pool).\(worker)")
