@@ -1,6 +1,6 @@
 import Glibc
 
-/// The number of files that this process may have open: getrlimit(2), `RLIMIT_NOFILE`.
+/// The maximum number of files that this process may have open: getrlimit(2), `RLIMIT_NOFILE`.
 package struct DescriptorLimit: Sendable, Equatable {
   /// The current limit, and the maximum to which this process may raise it.
   let soft, hard: UInt

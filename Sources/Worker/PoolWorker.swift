@@ -7,7 +7,7 @@ import Postgres
 package import Stores
 import Synchronization
 
-/// A worker of a pool: it claims jobs, downloads them, and hands interrupted ones over.
+/// A worker of a pool. It claims jobs, downloads their files, and gives interrupted jobs to other workers.
 ///
 /// A worker can also lead the pool and run its maintenance (`Leadership`), so a pool needs no coordinator.
 package final class PoolWorker: Sendable {
@@ -34,8 +34,8 @@ package final class PoolWorker: Sendable {
   private let stores: OpenStores
   private let state = Mutex(State())
 
-  /// Opens the stores without starting anything.
-  /// - Throws: `StoreError` for a directory without marker or that cannot be written.
+  /// Creates a worker and opens its stores. ``run()`` starts the worker.
+  /// - Throws: `StoreError` for a directory without a marker file or that cannot be written.
   package init(_ configuration: WorkerConfiguration, logger: Logger) throws(StoreError) {
     self.configuration = configuration
     self.logger = logger
@@ -43,10 +43,11 @@ package final class PoolWorker: Sendable {
     stores = try OpenStores(configuration.stores, ioThreads: threads)
   }
 
-  /// Stops claiming, saves the durable progress and gives all jobs back. ``run()`` then returns.
+  /// Stops the worker gracefully: it claims no more jobs, saves the durable progress and gives all jobs back. ``run()`` then
+  /// returns.
   ///
-  /// Call it from any thread; a second call is no error. If the database is unreachable, the worker waits for it until its
-  /// leases have expired, and five seconds more.
+  /// Call this from any thread; a second call is not an error. If the database is unreachable, the worker waits for it until 5
+  /// seconds after its leases have expired.
   package func drain() {
     state.withLock { $0.isToldToEnd = true }
     drainAsTold()
@@ -81,11 +82,11 @@ package final class PoolWorker: Sendable {
   }
 
   /// Pauses the transfers with their sockets open, because the process is about to be stopped. The pause does not count as a
-  /// slow source. After SIGCONT the transfers continue by themselves. If their leases have expired, they restart from the
-  /// durable bytes.
+  /// slow source. After SIGCONT the transfers continue without a further call. If their leases have expired, they restart from
+  /// the durable bytes.
   package func suspend() { state.withLock { $0.keeper }?.suspend() }
 
-  /// Makes ``run()`` return when no job is left, as `exitWhenIdle` does.
+  /// Makes ``run()`` return when the worker's queues have no jobs left, like `exitWhenIdle`.
   package func stopWhenIdle() {
     state.withLock { state in
       state.stopsWhenIdle = true
@@ -93,17 +94,17 @@ package final class PoolWorker: Sendable {
     }?.stopWhenIdle()
   }
 
-  /// The jobs that are being transferred or published now, in any order.
+  /// The jobs that the worker is transferring or publishing now, unsorted.
   package var transfers: [RunningTransfer] {
     let runs = state.withLock { $0.loop }?.running ?? []
     return runs.filter(\.hasBegun).map(\.snapshot)
   }
 
-  /// Runs until drained or, if configured so, until no job is left.
+  /// Runs the worker until it is drained or, if so configured, until no job is left.
   ///
-  /// It registers the worker and creates its parts, and then starts them.
-  /// - Throws: `PostgresError`, `JobQueueError` or `TransferError` at the start; ``DrainTimeout`` if a drain could not wait
-  ///   for the database any longer. Later database errors are not thrown: the worker waits until they pass.
+  /// First it registers the worker in the database.
+  /// - Throws: `PostgresError`, `JobQueueError` or `TransferError` at the start; ``DrainTimeout`` if a drain could not wait for
+  ///   the database any longer. Later database errors are not thrown: the worker waits until they pass.
   package func run() async throws {
     let parts = try await assemble()
     begin(parts)
@@ -331,8 +332,8 @@ package final class PoolWorker: Sendable {
   }()
 }
 
-/// The error of a drained worker that held jobs and did not reach the database before its leases may have expired. Other
-/// workers continue these jobs from the saved bytes.
+/// The error of a worker that was drained but could not reach the database before its leases may have expired. Other workers
+/// continue its jobs from the saved bytes.
 package struct DrainTimeout: Error, CustomStringConvertible {
   package let description =
     "the database was unreachable while this worker drained; other workers take over its jobs"

@@ -3,43 +3,43 @@ package import JobModel
 package import JobQueue
 package import Stores
 
-/// Settings of a worker.
+/// The settings of a worker.
 package struct WorkerConfiguration: Sendable {
-  /// The connection string or URI for libpq; empty for libpq's environment variables.
+  /// The libpq connection string or URI; empty for libpq's environment variables.
   package var conninfo: String
   package var stores: [StoreMount]
   /// The queues to serve; nil for every queue whose store is mounted.
   package var queues: [String]?
-  /// The number of concurrent transfers.
+  /// The maximum number of concurrent transfers.
   package var concurrency: Int
-  /// The number of jobs held at once, without those being published: the jobs in transfer and some that come next. Each held
-  /// job counts against its host's limit, and no other worker can have it. Set it above ``concurrency`` only for a worker that
-  /// is alone with its queues.
+  /// The maximum number of jobs that the worker has claimed and not yet downloaded: running transfers and the jobs that come
+  /// next. Each claimed job counts against its host's limit, and no other worker can claim it. Set it above ``concurrency``
+  /// only for a worker that is alone with its queues.
   package var leases: Int
-  /// The blocks of addresses that are allowed in addition to public ones.
+  /// The address blocks that are allowed in addition to public addresses.
   package var allowedNetworks: [CIDR]
-  /// The most bytes per second that all jobs together may receive; nil for no limit. Workers of one process may share it.
+  /// The limit in bytes per second for all jobs together; nil for no limit. Several workers of one process may share it.
   package var rateLimit: RateLimit?
-  /// Whether a job's own origin may have any address. Redirects to other origins still follow `allowedNetworks`. Set it only
-  /// for URLs that the person at this terminal has typed.
+  /// Whether the origin of a job's URL may have any address. Redirects to other origins still follow `allowedNetworks`. Set
+  /// this only for URLs that the user at this terminal has typed.
   package var allowsOwnOrigins = false
   /// The logins, cookies, proxies and other settings of the worker's requests.
   package var requests = RequestSettings()
   /// The command to run after each completed job; nil for none.
   package var onComplete: String?
-  /// Called with each settled lease, on a Swift thread.
+  /// Called with each lease that has ended and been recorded, on a Swift thread.
   package var onSettled: (@Sendable (SettledLease) -> Void)?
-  /// Called when a store is closed: it is full, cannot be written or hangs, as `reason` says. The worker claims nothing for it
-  /// until it works again.
+  /// Called when the worker closes a store because it is full, cannot be written or hangs. `reason` says which. The worker
+  /// claims no jobs for the store until it works again.
   package var onStoreClosed: (@Sendable (_ store: String, _ reason: String) -> Void)?
-  /// Whether to stop gracefully when no job is queued, scheduled, interrupted or running in the queues.
+  /// Whether to stop gracefully when the worker's queues have no queued, scheduled, interrupted or running job.
   package var exitWhenIdle: Bool
-  /// Whether to compute and record the SHA-256 of each file, unless the job says otherwise.
+  /// Whether to compute and record the SHA-256 of each file, unless the job has another setting.
   package var recordsDigests = true
-  /// Whether the worker leaves its sign in the stores' directories, so that copies of them are detected. Meant for pools of
+  /// Whether the worker writes its sign file into the stores' directories, to detect copied directories. Meant for pools of
   /// several machines.
   package var signsStores = false
-  /// The program's version, shown in the `workers` view.
+  /// The version of the program, for the database view `workers`.
   package var version: String
 
   /// Creates a configuration.
@@ -58,33 +58,33 @@ package struct WorkerConfiguration: Sendable {
   }
 }
 
-/// A settled lease, and the resulting state of its job.
+/// A lease that has ended, and the resulting state of its job.
 package struct SettledLease: Sendable {
-  /// The ending as the worker saw it; `path` is always set.
+  /// How the worker ended the lease. Its `path` is always set.
   package let ending: LeaseEnding
-  /// The job's state now.
+  /// The state of the job after the lease has ended.
   package let state: JobState
-  /// The error class that counts. For a failed job, it is the reason.
+  /// The error class that decided the job's state; nil without an error. For a failed job, it is the reason of the failure.
   package let cause: ErrorClass?
-  /// How long a scheduled job waits before it may start again.
+  /// The time until a scheduled job may start again; nil for other jobs.
   package let delay: Duration?
 }
 
 /// The state of one of this worker's transfers.
 package struct RunningTransfer: Sendable {
   package let token: Int64
-  /// The path that the file will get, below the store's root.
+  /// The final path of the file, below the root of the store.
   package let path: String
-  /// The number of bytes of the file so far.
+  /// The number of bytes of the file that have arrived so far.
   package let bytes: Int64
-  /// The complete length in bytes, or nil if it is not known.
+  /// The length of the whole file in bytes; nil if it is not known.
   package let total: Int64?
   /// The number of bytes received over the network in this attempt.
   package let fetched: Int64
-  /// The number of bytes that an earlier attempt saved in this store, whether or not the origin lets Haul resume after them.
+  /// The number of bytes that an earlier attempt saved in this store. They count even if the origin does not let Haul resume.
   package let kept: Int64
   /// The number of times that the origin has replaced the file since the job began.
   package let changes: Int
-  /// Whether the complete file is downloaded a second time, only for comparison, because its origin gave no length.
+  /// Whether Haul is downloading the file a second time to compare both copies, because the origin stated no length.
   package let isComparing: Bool
 }

@@ -1,12 +1,12 @@
 import Glibc
 package import HaulTransfer
 
-/// The directory with the credentials that jobs name. Each credential is a file with its name.
+/// A directory of credentials for jobs. Each credential is a file, and the name of the file is the name of the credential.
 package struct CredentialDirectory: Sendable {
   let path: String
 
-  /// Checks a directory of credentials. Its files are read when a job names them, so you can add and renew credentials while
-  /// the worker runs.
+  /// Checks a directory of credentials. Haul reads a file when a job names it, so you can add and renew credentials while the
+  /// worker runs.
   ///
   /// - Throws: an error if the path is not a readable directory.
   package init(_ path: String) throws(SecretFile.Problem) {

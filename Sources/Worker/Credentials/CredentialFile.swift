@@ -1,14 +1,14 @@
 import Glibc
 package import HaulTransfer
 
-/// A credential that `haul get` reads from a file named by the user.
+/// A credential that `haul get` reads from a file of the user's choice.
 package struct CredentialFile: Sendable {
-  /// The file's name, which is also the name of the credential in jobs.
+  /// The name of the file, which is also the name of the credential in jobs.
   package let name: String
   package let directory: CredentialDirectory
   private let credential: Credential
 
-  /// Reads the file now, so that errors show before anything is downloaded.
+  /// Reads the file at once, so that errors appear before the first download.
   ///
   /// - Throws: the reason why the credential cannot be used. The text contains none of the file's content.
   package init(path: String) throws(SecretFile.Problem) {
@@ -29,6 +29,6 @@ package struct CredentialFile: Sendable {
     }
   }
 
-  /// Returns whether the credential may be sent to the origin of `url`.
+  /// Returns whether Haul may send the credential to the origin of `url`.
   package func isFor(_ url: WebURL) -> Bool { credential.maySend(to: url) }
 }

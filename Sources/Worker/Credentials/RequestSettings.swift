@@ -1,6 +1,6 @@
 package import HaulTransfer
 
-/// Logins, cookies, proxies and other settings of a worker's requests.
+/// The logins, cookies, proxies and other settings for the requests of a worker.
 package struct RequestSettings: Sendable {
   /// The directory of the credentials that jobs name; nil for none.
   package var credentials: CredentialDirectory?
@@ -8,17 +8,17 @@ package struct RequestSettings: Sendable {
   package var netrc: Netrc?
   /// The cookies by host.
   package var cookies: CookieFile?
-  /// The proxy for all connections.
+  /// The proxy for all connections; nil to use ``proxyRules``.
   package var proxy: ProxyAddress?
-  /// The proxies from the environment, used if ``proxy`` is nil.
+  /// The proxies from the environment variables, used if ``proxy`` is nil.
   package var proxyRules: ProxyRules?
-  /// The PEM file of certificates to trust instead of the system's.
+  /// The PEM file of certificates to trust instead of the system's; nil for the system's certificates.
   package var caFile: String?
-  /// The allowed schemes in addition to http and https: any of ftp, ftps and sftp.
+  /// The allowed URL schemes in addition to http and https: any of ftp, ftps and sftp.
   package var schemes: Set<String> = []
-  /// The file of known host keys for sftp, in OpenSSH's format; nil for none.
+  /// The file of accepted host keys for sftp, in OpenSSH's `known_hosts` format; nil for none.
   package var knownHosts: String?
-  /// A mail address or URL that tells server operators who sends these requests.
+  /// A mail address or URL in the User-Agent field, with which server operators can contact the sender.
   package var contact: String?
 
   /// Creates settings with no logins, cookies or proxies.

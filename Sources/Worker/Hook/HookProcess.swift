@@ -17,7 +17,7 @@ final class HookProcess: Sendable {
   }
 
   private enum Life {
-    /// The command runs, and a task may wait for its end. Next: ended.
+    /// The command is running, and a task may wait for its end. The next state is `ended`.
     case running(CheckedContinuation<Exit, Never>?)
     case ended(Exit)
   }

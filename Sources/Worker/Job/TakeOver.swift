@@ -11,11 +11,11 @@ import Stores
 struct TakeOver: Sendable {
   /// The result of the search.
   enum Found: Sendable {
-    /// There is no usable part: start from zero.
+    /// No usable part file exists. Start from byte 0.
     case nothing
     case part(Checkpoint, PartFile)
-    /// An earlier worker had published the file, and died before it could report that. `digest` is the file's digest from that
-    /// worker.
+    /// An earlier worker published the file, and died before it could report that. `digest` is the digest of the file that it
+    /// computed.
     case published(RelativePath, bytes: Int64, digest: ExpectedDigest?)
   }
 

@@ -8,15 +8,16 @@ struct LeaseClock: Sendable {
 
   /// The state of the leases.
   enum Standing: Sendable, Equatable {
-    /// Transfers run. Next: suspended, fenced.
+    /// Transfers are running. The next state is `suspended` or `fenced`.
     case confirmed
-    /// Transfers are paused with their sockets open. Next: confirmed, fenced.
+    /// Transfers are paused with their sockets open. The next state is `confirmed` or `fenced`.
     case suspended
-    /// The leases may have expired, and everything has stopped. Next: confirmed, with the leases that are left.
+    /// The leases may have expired, and all transfers have stopped. The next state is `confirmed`, with the leases that are
+    /// left.
     case fenced
   }
 
-  /// What the owner must do.
+  /// What the owner of the clock must do with its transfers.
   enum Action: Sendable, Equatable { case suspend, resume, fence }
 
   /// The time without an acknowledged heartbeat and without a session after which transfers pause.

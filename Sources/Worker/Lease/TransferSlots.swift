@@ -9,11 +9,11 @@ import Synchronization
 final class TransferSlots: Sendable {
   /// The order in which waiting leases get slots.
   enum Rank: Int {
-    /// The host answers.
+    /// The host has answered earlier requests.
     case answered
     /// The host has not answered yet.
     case new
-    /// The host is in trouble, and this is a retry.
+    /// The host has had problems, and this transfer is a retry.
     case again
   }
 
