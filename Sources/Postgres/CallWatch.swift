@@ -9,14 +9,14 @@ struct CallWatch {
 
   enum Action: Equatable {
     case none
-    /// Ask the server to stop the statement. This happens only once.
+    /// The caller must ask the server to stop the statement. This happens only once.
     case requestCancel
-    /// Give up the connection: the server did not answer the call or the cancel request.
+    /// The caller must close the connection, because the server did not answer the call or the cancel request.
     case giveUp
   }
 
   private enum State {
-    /// The call runs. It becomes `stopping` at its deadline or when its task is cancelled.
+    /// The call is running. It becomes `stopping` at its deadline or when its task is cancelled.
     case running(deadline: Instant)
     case stopping(Reason, until: Instant)
   }

@@ -10,10 +10,10 @@ extension Connection {
 
   /// Runs `body` in a transaction at READ COMMITTED. Its changes are durable on return.
   ///
-  /// `body` gets its own connection while it runs, and other callers of this connection wait. After a deadlock or a
-  /// serialization failure, everything is rolled back and `body` runs again, a few times with growing random waits. So `body`
-  /// must not do anything else that cannot be repeated. On any other error and on cancellation, this rolls back and throws. If
-  /// the connection is lost during the commit, it is unknown whether the commit took effect.
+  /// `body` gets a connection value of its own while it runs, and other callers of this connection wait. After a deadlock or a
+  /// serialization failure, the transaction is rolled back and `body` runs again, a few times with growing random waits. So
+  /// `body` must have no other effects that cannot be repeated. On any other error and on cancellation, the function rolls back
+  /// and throws. If the connection is lost during the commit, it is unknown whether the commit took effect.
   package func transaction<T: Sendable>(
     _ body: @Sendable (Connection) async throws -> T
   ) async throws -> T {
@@ -32,7 +32,7 @@ extension Connection {
     return try await attempt()
   }
 
-  /// Runs `body` like ``transaction(_:)``, but read-only and in one snapshot.
+  /// Runs `body` in a read-only transaction with one snapshot, and otherwise like ``transaction(_:)``.
   package func snapshot<T: Sendable>(
     _ body: @Sendable (Connection) async throws -> T
   ) async throws -> T {

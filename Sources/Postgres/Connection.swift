@@ -1,31 +1,32 @@
 import HaulSystem
 import Synchronization
 
-/// A connection to PostgreSQL. Its own thread makes all calls of libpq.
+/// A connection to PostgreSQL. A thread of its own makes all libpq calls.
 ///
-/// Any number of tasks may use it. It serves their calls one at a time in the order of their arrival. A task that is cancelled
-/// while it waits leaves the queue. If its statement already runs, the statement is cancelled on the server. The call then
-/// throws `CancellationError` once the server has answered, unless the statement finished first. The connection closes when
-/// its last reference is released.
+/// Any number of tasks may use the connection. It serves their calls one at a time in the order of arrival. If a task is
+/// cancelled while its call waits, the call leaves the queue. If its statement already runs, the server cancels the statement.
+/// The call then throws `CancellationError` once the server has answered, unless the statement finished first. The connection
+/// closes when its last reference is released.
 package final class Connection: Sendable {
   let link: Link
   let mutex = AsyncMutex()
-  /// Whether this is the connection of a transaction's body. It shares the link of another connection.
+  /// Whether this value is the connection of a transaction's body. It then shares the link of another connection.
   package let isTransaction: Bool
   /// Whether the transaction of this connection has ended.
   let isOver = Atomic(false)
 
-  /// The id of the server process, as `pg_stat_activity` shows it.
+  /// The process id of the server process, as `pg_stat_activity` shows it.
   package let backendPID: Int32
   let route: Route
 
   /// The way from a connection to its server process.
   enum Route: Equatable {
-    /// There is no pooler.
+    /// No pooler is between this program and the server.
     case direct
-    /// A pooler keeps one server process for this connection. The mark in its settings distinguishes this session from others.
+    /// A pooler keeps one server process for this connection. The text is a mark in the settings of the session, which
+    /// distinguishes it from other sessions.
     case marked(String)
-    /// A pooler may give each transaction another server process. Each transaction begins with these statements.
+    /// A pooler may give each transaction another server process. Each transaction begins with the statements in `settings`.
     case shared(settings: String)
   }
 
@@ -40,9 +41,9 @@ package final class Connection: Sendable {
     if !isTransaction { link.requestClose() }
   }
 
-  /// Connects, and returns a connection that is ready for statements.
+  /// Connects to the database, and returns a connection that is ready for statements.
   ///
-  /// It has the limits and the isolation of `ConnectionConfiguration.ownSettings`.
+  /// The connection has the limits and the isolation level of `ConnectionConfiguration.ownSettings`.
   ///
   /// - Throws: `PostgresError.configuration`, `.connecting`, `.noSession` or `.noTransactions`. On cancellation, throws
   ///   `CancellationError` at once, even while a name is being resolved.
@@ -85,26 +86,27 @@ package final class Connection: Sendable {
     return (link, pid)
   }
 
-  /// Whether another server process may run the next call. Then no lock, setting or LISTEN outlives a transaction.
+  /// Whether a pooler may run the next call in another server process. If so, no lock, setting or LISTEN outlives a
+  /// transaction.
   package var isShared: Bool { if case .shared = route { true } else { false } }
 
-  /// The database and its server for people, such as `haul at db.example.org:5432`, or with the directory of the server's
-  /// socket.
+  /// The database and its server in a form for people, such as `haul at db.example.org:5432`. For a Unix socket, it has the
+  /// socket's directory instead of the host.
   package var database: String { link.database }
 
-  /// Whether the connection has ended, by `close()` or because it was lost. An ended connection never returns.
+  /// Whether the connection has ended, by `close()` or because it was lost. An ended connection stays ended.
   package var isLost: Bool { link.isLost }
 
   /// The notifications on the channels of `listen`, for one reader. The stream ends with the connection.
   ///
-  /// Without a reader, the newest 1,000 notifications are kept.
+  /// If no reader takes them, the newest 1,000 notifications are kept.
   package var notifications: AsyncStream<Notification> { link.notifications }
 
   /// Runs one statement with its parameters as `$1`, `$2`… and returns its rows.
   ///
-  /// It takes one round trip, or three if ``isShared``. Nothing is prepared on the server. Outside a transaction, the effects
-  /// are durable on return. `timeout` replaces the configuration's time-out. Throws `PostgresError` or `CancellationError`. A
-  /// result without rows is not an error.
+  /// A call takes one round trip, or three if ``isShared``. It prepares nothing on the server. Outside a transaction, the
+  /// effects are durable on return. `timeout` replaces the configuration's time-out. Throws `PostgresError` or
+  /// `CancellationError`. A result without rows is not an error.
   package func query(
     _ sql: String, _ parameters: [(any PostgresEncodable)?] = [], timeout: Duration? = nil
   ) async throws -> Rows {
@@ -116,7 +118,7 @@ package final class Connection: Sendable {
     return try await perform(.query(sql, texts), timeout: timeout)
   }
 
-  /// Runs one statement as `query` does, and returns the number of affected rows.
+  /// Runs one statement like `query`, and returns the number of affected rows.
   @discardableResult
   package func execute(
     _ sql: String, _ parameters: [(any PostgresEncodable)?] = [], timeout: Duration? = nil
@@ -124,21 +126,21 @@ package final class Connection: Sendable {
     try await query(sql, parameters, timeout: timeout).affected
   }
 
-  /// Runs several statements, separated by semicolons, in one implicit transaction unless they control transactions
-  /// themselves. The time-out covers all statements together. Default: that of the configuration.
+  /// Runs several statements, separated by semicolons, in one implicit transaction unless they control transactions themselves.
+  /// The time-out covers all statements together. Default: the time-out of the configuration.
   package func script(_ sql: String, timeout: Duration? = nil) async throws {
     _ = try await perform(.script(sql), timeout: timeout)
   }
 
-  /// Subscribes to a channel: `notifications` then receives what is sent to the channel. Not possible if ``isShared``.
+  /// Subscribes to a channel. `notifications` then receives the channel's notifications. Not possible if ``isShared``.
   package func listen(_ channel: String) async throws {
     if isShared { throw PostgresError.misuse("LISTEN through a connection that has no session") }
     let quoted = channel.split(separator: "\"", omittingEmptySubsequences: false)
     _ = try await perform(.query("LISTEN \"\(quoted.joined(separator: "\"\""))\"", []))
   }
 
-  /// Ends the connection without waiting for running calls, which throw `connectionLost`. A running statement is cancelled. On
-  /// return, the server has received the end of the connection.
+  /// Ends the connection without waiting for running calls, which throw `connectionLost`. The server cancels a running
+  /// statement. On return, the server has received the end of the connection.
   package func close() async {
     await link.close()
   }

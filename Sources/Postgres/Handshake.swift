@@ -157,7 +157,8 @@ extension PostgresError {
   /// The error if the server requires a password and none is given.
   package static let noPassword = PostgresError.configuration("the database demands a password")
 
-  /// Returns whether libpq reports a problem with a service, before it looks for a server (fe-connect.c, parseServiceInfo).
+  /// Returns whether a libpq error message is about a service definition, which libpq reads before it looks for a server
+  /// (fe-connect.c, parseServiceInfo).
   package static func isOfService(_ sentence: String) -> Bool {
     ["definition of service ", "service file "].contains(where: sentence.hasPrefix)
   }

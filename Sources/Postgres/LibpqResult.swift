@@ -4,7 +4,7 @@ import Glibc
 /// A `PGresult`, which is freed when the value ends.
 @safe struct LibpqResult: ~Copyable {
   enum Status {
-    /// The statement succeeded with rows or without, or was empty.
+    /// The statement succeeded, with or without rows, or was empty.
     case done
     case copyIn
     case copyOut

@@ -1,8 +1,8 @@
 /// A notification that another session's `NOTIFY` sent to a channel of this session.
 package struct Notification: Sendable, Equatable {
   package let channel: String
-  /// The payload; empty if the sender gave none.
+  /// The payload of the notification; empty if the sender gave none.
   package let payload: String
-  /// The server process of the sender, which may be this connection's own.
+  /// The process id of the sender's server process. It may be the process of this connection.
   package let backendPID: Int32
 }

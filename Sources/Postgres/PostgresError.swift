@@ -1,10 +1,10 @@
-/// The reason why a call on the database ended without a result.
+/// The reason why a database call ended without a result.
 ///
-/// The call of a cancelled task throws `CancellationError` instead.
+/// If its task is cancelled, a call throws `CancellationError` instead.
 package enum PostgresError: Error, Sendable, Equatable {
   /// The connection string is not valid, or the server requires a password and none is given.
   case configuration(String)
-  /// The connection could not be made. If a server answered and refused, the error has its SQLSTATE.
+  /// The connection attempt failed. If a server answered and refused, the error has its SQLSTATE.
   case connecting(SQLState?, String)
   /// The server refused a statement. The connection is still usable.
   case server(ServerError)
@@ -18,14 +18,14 @@ package enum PostgresError: Error, Sendable, Equatable {
   case noSession
   /// A pooler in front of the server gives each statement another server process.
   case noTransactions
-  /// The caller broke a rule of this interface.
+  /// The caller used this interface incorrectly.
   case misuse(String)
 
   /// The server's description of an error (PostgreSQL manual, "Error and Notice Message Fields").
   package struct ServerError: Sendable, Equatable {
     package let state: SQLState
     package let message: String
-    /// The details. They may quote values of rows, so do not log them.
+    /// The detail message of the error. It may quote values of rows, so do not log it.
     package let detail: String?
     package let hint: String?
     package let constraint: String?
@@ -40,10 +40,10 @@ package enum PostgresError: Error, Sendable, Equatable {
     }
   }
 
-  /// Whether a pooler is the cause.
+  /// Whether a connection pooler is the cause of the error.
   package var isOfPooler: Bool { self == .noSession || self == .noTransactions }
 
-  /// Whether the same transaction may succeed if it is repeated.
+  /// Whether the transaction may succeed if it is repeated unchanged.
   package var isRetryable: Bool {
     sqlState == .serializationFailure || sqlState == .deadlockDetected
   }
@@ -51,7 +51,7 @@ package enum PostgresError: Error, Sendable, Equatable {
   /// Whether a later attempt to connect may succeed without any change on this machine.
   ///
   /// False for a wrong password, a missing database or a missing right. True for a server that is down, starting, stopping,
-  /// full or read-only.
+  /// read-only or at its connection limit.
   package var isTransient: Bool {
     switch self {
     case .connectionLost, .timedOut: true

@@ -1,4 +1,4 @@
-/// The five characters with which the server classifies an error (PostgreSQL manual, appendix A).
+/// An error code of the server, with five characters (PostgreSQL manual, appendix A).
 ///
 /// Every code that the server can send has a value. Only codes that influence a decision have a name.
 package struct SQLState: RawRepresentable, Hashable, Sendable {

@@ -1,26 +1,25 @@
 import HaulSystem
 import Synchronization
 
-/// A connection that is made again whenever it was lost.
+/// A connection to PostgreSQL that reconnects after each loss.
 ///
-/// The session connects when it is first needed and then stays connected until `close()`. Call `close()`: the session
-/// keeps itself alive until then. It never repeats a call by itself, because it cannot know whether a lost call took
-/// effect.
+/// The session connects when it is first needed and then stays connected until `close()`. Call `close()`: the session keeps
+/// itself alive until then. It never repeats a call, because it cannot know whether a lost call took effect.
 package final class Session: Sendable {
-  /// An event for logs, and for callers that must know how long a connection was lost.
+  /// An event of a session, for logs and for callers that must know how long the connection was lost.
   package enum Event: Sendable {
     /// The session is connected, and `onConnect` has returned. `again` is true if an earlier connection was lost.
     case connected(backendPID: Int32, again: Bool)
     case lost(PostgresError)
-    /// There is no connection because of `error`. The next attempt starts after the time `after`. Reported once, and again if
-    /// the reason changes or 30 s have passed.
+    /// The session has no connection because of `error`. The next attempt starts after the time `after`. The event comes once,
+    /// and again if the error changes or 30 seconds have passed.
     case retrying(after: Duration, error: any Error)
   }
 
   /// A message for the reader of ``notifications``.
   package enum Message: Sendable, Equatable {
     case notification(Notification)
-    /// The connection is new. Notifications that were sent in between were missed.
+    /// The session has a new connection. Notifications between the two connections were missed.
     case renewed
   }
 
@@ -41,7 +40,7 @@ package final class Session: Sendable {
   }
 
   /// The messages on the channels that `onConnect` listens to, over all connections, for one reader. The stream ends with
-  /// `close()`. Without a reader, the newest 1,000 messages are kept.
+  /// `close()`. If no reader takes them, the newest 1,000 messages are kept.
   package let notifications: AsyncStream<Message>
 
   private let notificationsInput: AsyncStream<Message>.Continuation
@@ -50,11 +49,13 @@ package final class Session: Sendable {
   private let observe: @Sendable (Event) -> Void
   private let state: Mutex<State>
 
+  /// Creates a session.
+  ///
   /// - Parameters:
   ///   - configuration: the configuration of every connection.
   ///   - first: a connection with this configuration. The session takes it over and uses it first.
-  ///   - onConnect: prepares each new connection (LISTEN, locks) before any caller gets it. If it throws, the connection is
-  ///     closed and counts as not made.
+  ///   - onConnect: prepares each new connection (LISTEN, locks) before any caller gets it. If it throws, the session closes
+  ///     the connection and treats the attempt as failed.
   ///   - observe: gets all events in their order. It must not block.
   package init(
     _ configuration: ConnectionConfiguration, first: Connection? = nil,
@@ -71,10 +72,10 @@ package final class Session: Sendable {
 
   /// Runs `body` once with the live connection. Waits for a connection as long as necessary.
   ///
-  /// Before the first connection, this throws an error at once if waiting will not help: a wrong password, a missing database,
-  /// no permission, or any error of `onConnect` that is not `PostgresError.isTransient`. After the first connection, such
-  /// errors appear only in the events, and the session retries. If a server turns out to be read-only, the connection of a
-  /// session that writes ends, because the next connection may lead to another server. Also throws the errors of `body`,
+  /// Before the first connection, the function throws an error at once if waiting will not help: a wrong password, a missing
+  /// database, no permission, or any error of `onConnect` that is not `PostgresError.isTransient`. After the first connection,
+  /// such errors appear only in the events, and the session retries. If a session that writes finds its server read-only, it
+  /// closes the connection, because the next connection may lead to another server. Also throws the errors of `body`,
   /// `CancellationError`, and `connectionLost` after `close()`.
   package func withConnection<T: Sendable>(
     _ body: @Sendable (Connection) async throws -> T
@@ -104,17 +105,17 @@ package final class Session: Sendable {
     notificationsInput.finish()
   }
 
-  /// The time since the connection was made; nil while there is none.
+  /// The time since the session connected; nil while it is not connected.
   package var timeConnected: Duration? {
     state.withLock { $0.connection == nil ? nil : $0.since?.duration(to: .now) }
   }
 
-  /// The time since the connection was lost; nil while there is one, and before the first one.
+  /// The time since the connection was lost; nil while the session is connected, and before the first connection.
   package var timeLost: Duration? {
     state.withLock { $0.connection == nil ? $0.since?.duration(to: .now) : nil }
   }
 
-  /// Whether ``close()`` was called. The session then answers no more calls.
+  /// Whether ``close()`` was called. The session then serves no more calls.
   package var isClosed: Bool { state.withLock { $0.isClosed } }
 
   private static let closedError = PostgresError.connectionLost("the session was closed")

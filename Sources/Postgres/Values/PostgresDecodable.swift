@@ -1,9 +1,9 @@
 /// A value that can be read from PostgreSQL's text format.
 package protocol PostgresDecodable: Sendable {
-  /// Reads a value in UTF-8 that the server's output function for the type wrote; nil if it is not a value of this type, such
-  /// as an integer out of range.
+  /// Reads a value from UTF-8 text that the server's output function for the type wrote. Returns nil if the text is not a value
+  /// of this type, such as an integer out of range.
   init?(postgresText: ArraySlice<UInt8>)
-  /// The value for SQL's NULL; nil if NULL is an error.
+  /// The value that stands for SQL's NULL; nil if NULL is an error.
   static var null: Self? { get }
 }
 

@@ -1,4 +1,4 @@
-/// An element of a Swift array that is sent or read. The type of the element decides what the array is in PostgreSQL.
+/// A type whose arrays can be sent to PostgreSQL or read from it. The type decides which PostgreSQL type the array has.
 ///
 /// An array of `UInt8` is a `bytea`. Any other array is a one-dimensional array, with NULL for nil.
 package protocol PostgresElement: Sendable {

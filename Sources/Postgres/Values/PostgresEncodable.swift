@@ -1,6 +1,6 @@
-/// A value that can be bound to `$1`, `$2`… in PostgreSQL's text format.
+/// A value that can be sent as a parameter `$1`, `$2`… in PostgreSQL's text format.
 package protocol PostgresEncodable: Sendable {
-  /// The value in the format that the server's input function for the type reads. It contains no NUL.
+  /// The value as text for the server's input function of its type. It contains no NUL.
   var postgresText: String { get }
 }
 

@@ -1,4 +1,4 @@
-/// The rows of one statement as plain values, copied out of libpq, in the order of the server.
+/// The rows of one statement, copied out of libpq, in the server's order.
 package struct Rows: Sendable {
   /// The names of the columns, in the order of the statement.
   package let columns: [String]
@@ -44,7 +44,7 @@ package struct Row: Sendable {
   fileprivate let rows: Rows
   fileprivate let index: Int
 
-  /// Returns the value of a column by its name. If several columns have this name, uses the first.
+  /// Returns the value of a column by its name. If several columns have this name, returns the value of the first.
   ///
   /// NULL is an error unless `T` is optional.
   /// - Throws: `PostgresError.decoding`, which never quotes the value.
