@@ -1,12 +1,12 @@
-/// A numbered migration. It is applied once to each database.
+/// A numbered migration of the database schema. Haul applies it once to each database.
 package struct Migration: Sendable {
-  /// The number of the migration. Each migration has the number of the previous one plus one.
+  /// The number of the migration: the number of the previous migration plus one.
   package let version: Int
-  /// The name of the file without its number and extension.
+  /// The name of the migration's file, without its number and extension.
   package let name: String
   package let sql: String
 
-  /// Creates a migration.
+  /// Creates a migration from its number, name and SQL.
   package init(version: Int, name: String, sql: String) {
     self.version = version
     self.name = name
@@ -14,7 +14,7 @@ package struct Migration: Sendable {
   }
 }
 
-/// A group of SQL statements that is applied again whenever its text changes.
+/// A group of SQL statements that Haul applies again whenever their text changes.
 package struct Repeatable: Sendable {
   package let name: String
   package let sql: String
@@ -25,7 +25,7 @@ package struct Repeatable: Sendable {
   }
 }
 
-/// The schema of one version of the program.
+/// The database schema of one version of the program.
 package struct Edition: Sendable {
   /// The program's version, such as 0.1.0.
   package var program: String
@@ -36,7 +36,7 @@ package struct Edition: Sendable {
   /// The number of the newest migration.
   package var version: Int { migrations.last?.version ?? 0 }
 
-  /// Returns this edition for a pool whose role names start with `prefix`.
+  /// Returns this edition with role names that start with `prefix`.
   package func naming(_ prefix: String) -> Edition {
     var edition = self
     edition.migrations = migrations.map {
@@ -58,8 +58,8 @@ package enum Schema {
   package static let edition = Edition(
     program: program, migrations: migrations, repeatables: repeatables)
 
-  /// The files `Migrations/NNNN_name.sql` in the order of their numbers. The first one creates a new database. Earlier numbers
-  /// belong to versions that were never released.
+  /// The migrations from the files `Migrations/NNNN_name.sql`, in the order of their numbers. The first one creates a new
+  /// database. Lower numbers belong to versions that were never released.
   package static let migrations: [Migration] = files(in: "Migrations").map { path, sql in
     let stem = path.dropFirst("Migrations/".count).dropLast(".sql".count)
     let parts = stem.split(separator: "_", maxSplits: 1)
@@ -69,24 +69,24 @@ package enum Schema {
   /// The newest schema version that this program knows.
   package static let version = migrations.last?.version ?? 0
 
-  /// The SQL that creates the roles. Roles belong to the cluster, so this SQL is applied first.
+  /// The SQL that creates the roles. Roles belong to the database cluster, so Haul applies this SQL first.
   package static let roles = textFiles["Roles/roles.sql"] ?? ""
 
-  /// The SQL that creates the schema and the tables that record what was applied.
+  /// The SQL that creates the schema and the tables that record the applied migrations.
   package static let base = textFiles["Roles/schema.sql"] ?? ""
 
-  /// Functions, views and grants as one group. A new function is open to everyone until the grants at the end are applied, so
-  /// all of them are always applied together.
+  /// The functions, views and grants, as one group. A new function is open to everyone until Haul applies the grants at the end
+  /// of the group, so Haul always applies all of them together.
   package static let repeatables = [
     Repeatable(
       name: "Functions and views",
       sql: ["Functions", "Views"].flatMap(files).map(\.sql).joined(separator: "\n"))
   ]
 
-  /// The default prefix of the four role names. The SQL files use this prefix.
+  /// The default prefix of the four role names. The SQL files contain this prefix.
   package static let defaultPrefix = "haul"
 
-  /// Returns `sql` with the role names of a pool whose role names start with `prefix`.
+  /// Returns `sql` with role names that start with `prefix`.
   package static func naming(_ prefix: String, in sql: String) -> String {
     if prefix == defaultPrefix { return sql }
     return sql.replacing(
