@@ -1,4 +1,5 @@
-/// An amount of data in bytes, at least 0: `64MiB` or `64M` (powers of 1024), `1GB` (powers of 1000), or a plain number.
+/// An amount of data in bytes, at least 0. The text is `64MiB` or `64M` (powers of 1024), `1GB` (powers of 1000), or a plain
+/// number of bytes.
 ///
 /// Case does not matter. `K`, `M`, `G` and `T` alone are powers of 1024, as in curl, wget, aria2 and rclone.
 package struct ByteCount: OptionValue, Hashable, Comparable {
@@ -33,7 +34,7 @@ package struct ByteCount: OptionValue, Hashable, Comparable {
     return name.hasSuffix("ib") ? [name, String(name.prefix(2)), String(name.prefix(1))] : [name]
   }
 
-  /// The amount in the largest unit that expresses it exactly.
+  /// The amount as text, in the largest unit that expresses it exactly.
   package var argument: String {
     let exact = Self.units.first { $0.bytes > 1 && bytes > 0 && bytes % $0.bytes == 0 }
     guard let exact else { return String(bytes) }

@@ -1,24 +1,24 @@
 /// A subcommand: a struct whose properties have defaults. Its tables of options and operands say which arguments set the
 /// properties.
 package protocol Command: Sendable {
-  /// The command's name as users type it: `worker`.
+  /// The command's name as users type it, such as `worker`.
   static var name: String { get }
-  /// A sentence about the command. The list of commands shows it too.
+  /// One sentence that describes the command, for help and the list of commands.
   static var abstract: String { get }
-  /// The long description: paragraphs separated by blank lines. A line that starts with a space is not rewrapped.
+  /// The long description for help: paragraphs separated by blank lines. A line that starts with a space is not rewrapped.
   static var discussion: String { get }
   static var examples: [Example] { get }
-  /// Whether help, suggestions and completion leave the command out. It can still be run.
+  /// Whether the command is left out of help, suggestions and completion. Users can still run it.
   static var isHidden: Bool { get }
   static var options: [Option<Self>] { get }
   static var operands: [Operand<Self>] { get }
-  /// Options of other programs that this command does not have, as typed. Each value says in one or two sentences what to do
+  /// Options of other programs, as typed, that this command does not have. Each value says in one or two sentences what to do
   /// instead.
   static var habits: [String: String] { get }
-  /// A sentence to add to the error when an option's value is invalid. The key is the option as typed.
+  /// Sentences to add to the error when an option's value is invalid. The key is the option as typed.
   static var remarks: [String: String] { get }
 
-  /// Creates the command with all defaults.
+  /// Creates the command with the default value of every option and operand.
   init()
 
   /// Runs the command. Data goes to standard output, everything else to standard error.
@@ -36,7 +36,7 @@ extension Command {
   package static var habits: [String: String] { [:] }
   package static var remarks: [String: String] { [:] }
 
-  /// Returns the options of the group that this command holds at `path`.
+  /// Returns the options of the option group that this command holds at `path`.
   package static func group<Group: OptionGroup>(
     _ path: any WritableKeyPath<Self, Group> & Sendable
   ) -> [Option<Self>] {
@@ -44,12 +44,12 @@ extension Command {
   }
 }
 
-/// An example command line and what it does.
+/// An example command line with its explanation.
 package struct Example: Sendable, Equatable {
   package var line: String
   package var help: String
 
-  /// Creates an example. `line` is a complete command line: `haul worker --queue films`.
+  /// Creates an example. `line` is a complete command line, such as `haul worker --queue films`.
   package init(_ line: String, _ help: String) {
     self.line = line
     self.help = help

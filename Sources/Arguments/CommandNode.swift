@@ -5,10 +5,10 @@ package struct CommandNode: Sendable {
   package let discussion: String
   package let examples: [Example]
   package let isHidden: Bool
-  /// All options, including `--help`.
+  /// All options of the command, including `--help`.
   package let options: [OptionSpec]
   package let operands: [OperandSpec]
-  /// The commands below this node, under their headings. Empty for a command that runs.
+  /// The commands below this node, grouped under headings; empty for a command that runs.
   package let sections: [CommandSection]
   /// Reads the arguments after the command's name. Nil for a node with subcommands.
   let parse: (@Sendable ([String], [String: String]) throws(ParseExit) -> any Command)?
@@ -34,7 +34,7 @@ package struct CommandNode: Sendable {
     }
   }
 
-  /// Creates a node with commands below it.
+  /// Creates a node that only groups the commands below it.
   package init(
     group name: String, _ abstract: String, discussion: String = "", _ commands: [CommandNode]
   ) {
@@ -57,17 +57,17 @@ package struct CommandNode: Sendable {
     parse = nil
   }
 
-  /// The commands below this node, in the order of help.
+  /// The commands below this node, in the order in which help shows them.
   package var children: [CommandNode] { sections.flatMap(\.commands) }
 }
 
-/// The commands under one heading of help.
+/// A group of commands under one heading in the help.
 package struct CommandSection: Sendable {
   /// The heading in capitals, as help shows it.
   package let title: String
   package let commands: [CommandNode]
 
-  /// Creates a section. `commands` are in the order of help.
+  /// Creates a section. Help shows `commands` in their order.
   package init(_ title: String, _ commands: [CommandNode]) {
     self.title = title
     self.commands = commands

@@ -3,7 +3,7 @@ import HaulSystem
 /// A program: its name, version and tree of commands.
 package struct CommandTree: Sendable {
   package let root: CommandNode
-  /// The version that `--version` prints after the name.
+  /// The program's version. `--version` prints it after the name.
   package let version: String
   private let versionLines: @Sendable () -> [String]
   /// The commands of this program that match command names of other programs.
@@ -23,16 +23,16 @@ package struct CommandTree: Sendable {
 
   /// The result of reading a command line.
   enum Resolution: Sendable {
-    /// Run a command. `path` is the command as typed: `haul store init`.
+    /// The caller must run a command. `path` is the command as typed, such as `haul store init`.
     case command(any Command, path: String)
-    /// Print help or the version to standard output.
+    /// The caller must print help or the version to standard output.
     case text(String)
-    /// Report a wrong command line. `message` does not contain the command's name.
+    /// The caller must report a wrong command line. `message` does not contain the command's name.
     case usage(String, path: String)
   }
 
-  /// Runs the command that `arguments` ask for, and returns its exit code. `arguments` do not contain the program's name. Help
-  /// goes to standard output, errors to standard error.
+  /// Parses `arguments`, runs the command that they name, and returns its exit code. `arguments` do not contain the program's
+  /// name. Help goes to standard output, errors to standard error.
   package func run(arguments: [String], environment: [String: String]) async -> Int32 {
     switch resolve(arguments, environment: environment) {
     case .command(let command, let path):

@@ -1,6 +1,6 @@
-/// The possible completions of a command line that is being typed.
+/// The possible completions of a command line that the user is typing.
 package struct Completion: Sendable, Equatable {
-  /// A word and its meaning.
+  /// A possible word with its meaning.
   package struct Word: Sendable, Equatable {
     package var text: String
     package var help: String
@@ -11,20 +11,20 @@ package struct Completion: Sendable, Equatable {
     }
   }
 
-  /// The words that fit.
+  /// The words that can complete the line.
   package var words: [Word] = []
-  /// The source of further values that may fit, for the caller to look up.
+  /// The source of further possible values, which the caller looks up; nil if there is none.
   package var source: ValueSource?
   /// The part of the last word that values from `source` must begin with.
   package var prefix = ""
   /// The part of the last word before `prefix`, such as `--store=`.
   package var lead = ""
-  /// The last value of each option given so far, by long name.
+  /// The last value of each option on the line so far, by the option's long name.
   package var given: [String: String] = [:]
 }
 
 extension CommandTree {
-  /// Returns the completions of the last of `words`, which may be empty. `words` follow the program's name.
+  /// Returns the completions of the last word of `words`, which may be empty. `words` follow the program's name.
   package func complete(_ words: [String]) -> Completion {
     guard let last = words.last else { return Completion() }
     var node = root

@@ -31,7 +31,7 @@ extension Duration: OptionValue {
     self = .milliseconds(total)
   }
 
-  /// The duration to the millisecond, in the largest units that express it exactly.
+  /// The duration as text, to the millisecond, in the largest units that express it exactly.
   package var argument: String {
     var rest = components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
     var text = ""

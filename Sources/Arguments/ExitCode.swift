@@ -1,19 +1,19 @@
 /// The exit code of a command, for scripts and service managers. Numbers above 63 are from `sysexits.h`.
 package enum ExitCode: Int32, CaseIterable, Sendable {
   case success = 0
-  /// Some jobs failed or were cancelled, but the command itself did its work.
+  /// The command did its work, but some jobs failed or were cancelled.
   case failed = 1
   case usage = 64
-  /// A line of a list is wrong, or a name does not exist. Nothing was changed.
+  /// A line of a list is wrong, or a name does not exist. The command changed nothing.
   case badInput = 65
   case unavailable = 69
   case inputOutput = 74
-  /// The failure is temporary. The same command may work later.
+  /// The failure is temporary. The command may work when it is run again later.
   case tryAgain = 75
   case notPermitted = 77
   case configuration = 78
 
-  /// The meaning in a few words, for help.
+  /// The meaning of the code in a few words, for help.
   package var meaning: String {
     switch self {
     case .success: "success"
@@ -39,8 +39,8 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
   }
 }
 
-/// Ends a command with an exit code and a sentence on standard error. The message is nil if the command has already printed
-/// enough.
+/// An error that ends a command with an exit code and a sentence on standard error. The message is nil if the command has
+/// already printed enough.
 package struct ExitError: Error, Equatable {
   package var code: ExitCode
   package var message: String?

@@ -1,25 +1,25 @@
-/// The description of an operand, without the property that takes its value.
+/// The description of an operand: everything except the property that stores its value.
 package struct OperandSpec: Sendable, Equatable {
-  /// The name without brackets: `url`.
+  /// The name of the operand without brackets, such as `url`.
   package var name: String
-  /// The help in one or two sentences.
+  /// The help text of the operand: one or two sentences.
   package var help: String
   package var isRequired: Bool
   /// Whether the operand takes all remaining arguments. Only the last operand of a command may do so.
   package var repeats: Bool
-  /// All possible values, if they are a short list. Otherwise empty.
+  /// All possible values, if they are few; otherwise empty.
   package var candidates: [String]
-  /// The source of the values for completion, if they are not a short list.
+  /// The source of possible values for completion; nil if ``candidates`` has them or completion is not possible.
   package var source: ValueSource?
 
-  /// The operand in a usage line: `<url>`, `[<dir>]`, `<id> ...`.
+  /// The operand in a usage line, such as `<url>`, `[<dir>]` or `<id> ...`.
   package var usage: String {
     let name = "<\(name)>" + (repeats ? " ..." : "")
     return isRequired ? name : "[\(name)]"
   }
 }
 
-/// An operand of `Root`. A command declares its operands in the order of the command line.
+/// An operand of the command `Root`. A command declares its operands in the order of the command line.
 package struct Operand<Root>: Sendable {
   private(set) var spec: OperandSpec
   let setter: Setter<Root>
@@ -33,7 +33,7 @@ package struct Operand<Root>: Sendable {
     self.setter = setter
   }
 
-  /// Returns this operand with `source` for completing its values.
+  /// Returns this operand with `source` as the source of values for completion.
   package func from(_ source: ValueSource) -> Operand {
     var operand = self
     operand.spec.source = source
@@ -54,7 +54,7 @@ package struct Operand<Root>: Sendable {
     Operand(name, help, isRequired: false, repeats: false, .last(optional: path))
   }
 
-  /// Creates an operand that takes all remaining arguments. If `isRequired` is false, there may be none.
+  /// Creates an operand that takes all remaining arguments. If `isRequired` is false, there may be no arguments.
   package static func repeated<Value: OptionValue>(
     _ name: String, _ path: any WritableKeyPath<Root, [Value]> & Sendable,
     isRequired: Bool = true, _ help: String

@@ -1,28 +1,30 @@
-/// The description of an option, without the property that takes its value. Parsing, help, suggestions and completion all use
-/// it.
+/// The description of an option: everything except the property that stores its value. Parsing, help, suggestions and
+/// completion all use it.
 package struct OptionSpec: Sendable, Equatable {
-  /// The long name without dashes.
+  /// The long name of the option without dashes.
   package var long: String
   package var short: Character?
-  /// A second short name, which people know from other programs.
+  /// A second short name, for users who know it from other programs; nil if there is none.
   package var otherShort: Character?
-  /// The placeholder of the value in help: `<n>`. Nil for a flag, which takes no value.
+  /// The placeholder of the value in help, such as `<n>`. Nil for a flag, which takes no value.
   package var placeholder: String?
-  /// The help in one or two sentences.
+  /// The help text of the option: one or two sentences.
   package var help: String
-  /// The environment variable to read if the option is not given. An empty variable counts as unset.
+  /// The environment variable that sets the option if the command line does not; nil if there is none. An empty variable counts
+  /// as unset.
   package var environment: String?
-  /// Whether the flag can be switched off: `--name=no`.
+  /// Whether the flag can be switched off with `--name=no`.
   package var isDeniable = false
-  /// Whether each use adds a value. The option's environment variable is then split at commas.
+  /// Whether the option may be repeated, and each use adds a value. The option's environment variable separates values by
+  /// commas.
   package var repeats = false
-  /// All possible values, if they are a short list. Otherwise empty.
+  /// All possible values, if they are few; otherwise empty.
   package var candidates: [String] = []
-  /// The source of the values for completion, if they are not a short list.
+  /// The source of possible values for completion; nil if ``candidates`` has them or completion is not possible.
   package var source: ValueSource?
-  /// The default value as a user would write it. Empty if there is none to show.
+  /// The default value as a user would write it; empty if help shows no default.
   package var defaultText = ""
-  /// The heading above the option in help. Nil for the command's own options.
+  /// The heading above the option in help; nil for the command's own options.
   package var section: String?
 
   /// The option `--help`, which every command has.
@@ -31,7 +33,7 @@ package struct OptionSpec: Sendable, Equatable {
   static let version = OptionSpec(long: "version", help: "Show the version.")
 }
 
-/// An option of `Root`: a row in the table that a command declares.
+/// An option of the command `Root`: a row in the table that the command declares.
 package struct Option<Root>: Sendable {
   var spec: OptionSpec
   let setter: Setter<Root>
@@ -42,7 +44,7 @@ package struct Option<Root>: Sendable {
     self.setter = setter
   }
 
-  /// Creates an option with a value. It may be given once.
+  /// Creates an option with a value. Users may give the option once.
   package static func value<Value: OptionValue>(
     _ long: String, short: Character? = nil, _ placeholder: String,
     _ path: any WritableKeyPath<Root, Value> & Sendable, environment: String? = nil, _ help: String
@@ -52,7 +54,7 @@ package struct Option<Root>: Sendable {
     return Option(spec, .last(path))
   }
 
-  /// Creates an option with a value within `range`. It may be given once.
+  /// Creates an option with a value within `range`. Users may give the option once.
   package static func value<Value: OptionValue & Comparable>(
     _ long: String, short: Character? = nil, or otherShort: Character? = nil, _ placeholder: String,
     _ path: any WritableKeyPath<Root, Value> & Sendable, in range: ClosedRange<Value>,
@@ -64,7 +66,7 @@ package struct Option<Root>: Sendable {
     return Option(spec, .last(path, where: .init(range)))
   }
 
-  /// Creates an option with a value for a property that is nil until set. It may be given once.
+  /// Creates an option with a value, for a property that is nil by default. Users may give the option once.
   package static func value<Value: OptionValue>(
     _ long: String, short: Character? = nil, _ placeholder: String,
     _ path: any WritableKeyPath<Root, Value?> & Sendable, environment: String? = nil,
@@ -75,7 +77,7 @@ package struct Option<Root>: Sendable {
     return Option(spec, .last(optional: path))
   }
 
-  /// Creates an option with a value within `range` for a property that is nil until set. It may be given once.
+  /// Creates an option with a value within `range`, for a property that is nil by default. Users may give the option once.
   package static func value<Value: OptionValue & Comparable>(
     _ long: String, short: Character? = nil, _ placeholder: String,
     _ path: any WritableKeyPath<Root, Value?> & Sendable, in range: ClosedRange<Value>,
@@ -86,7 +88,8 @@ package struct Option<Root>: Sendable {
     return Option(spec, .last(optional: path, where: .init(range)))
   }
 
-  /// Creates an option whose value is `none` or within `range`, for a property that is nil until set. It may be given once.
+  /// Creates an option whose value is `none` or within `range`, for a property that is nil by default. Users may give the
+  /// option once.
   package static func value<Value: OptionValue & Comparable>(
     _ long: String, _ placeholder: String,
     _ path: any WritableKeyPath<Root, Settable<Value>?> & Sendable, in range: ClosedRange<Value>,
@@ -97,7 +100,7 @@ package struct Option<Root>: Sendable {
       .last(optional: path, where: .init(orNone: range)))
   }
 
-  /// Creates an option whose value is passed to `store`. It may be given once.
+  /// Creates an option with a value that is passed to `store`. Users may give the option once.
   package static func value<Value: OptionValue>(
     _ long: String, _ placeholder: String, of type: Value.Type, _ help: String,
     store: @escaping @Sendable (inout Root, Value) -> Void
@@ -105,7 +108,7 @@ package struct Option<Root>: Sendable {
     Option(OptionSpec(long: long, placeholder: placeholder, help: help), .storing(store))
   }
 
-  /// Creates an option that may be given many times. Its values replace the property's default.
+  /// Creates an option that users may give many times. Its values replace the property's default.
   package static func values<Value: OptionValue>(
     _ long: String, short: Character? = nil, _ placeholder: String,
     _ path: any WritableKeyPath<Root, [Value]> & Sendable, environment: String? = nil,
@@ -117,7 +120,7 @@ package struct Option<Root>: Sendable {
     return Option(spec, .all(path))
   }
 
-  /// Creates an option without a value that makes the property true. Its environment variable may be `1`, `true`, `yes`, `on`
+  /// Creates an option without a value that sets the property to true. Its environment variable may be `1`, `true`, `yes`, `on`
   /// or `0`, `false`, `no`, `off`.
   package static func flag(
     _ long: String, short: Character? = nil, _ path: any WritableKeyPath<Root, Bool> & Sendable,
@@ -127,28 +130,29 @@ package struct Option<Root>: Sendable {
     return Option(spec, .last(path))
   }
 
-  /// Creates a flag for a property that is nil until set. `--name=no` makes the property false.
+  /// Creates a flag for a property that is nil by default. `--name` sets the property to true, and `--name=no` sets it to
+  /// false.
   package static func deniableFlag(
     _ long: String, _ path: any WritableKeyPath<Root, Bool?> & Sendable, _ help: String
   ) -> Option {
     Option(OptionSpec(long: long, help: help, isDeniable: true), .last(optional: path))
   }
 
-  /// Creates a flag that `--name=no` switches off. The answer is passed to `store`.
+  /// Creates a flag that is passed to `store`: true for `--name`, false for `--name=no`.
   package static func deniableFlag(
     _ long: String, _ help: String, store: @escaping @Sendable (inout Root, Bool) -> Void
   ) -> Option {
     Option(OptionSpec(long: long, help: help, isDeniable: true), .storing(store))
   }
 
-  /// Returns this option with `source` for completing its values.
+  /// Returns this option with `source` as the source of values for completion.
   package func from(_ source: ValueSource) -> Option {
     var option = self
     option.spec.source = source
     return option
   }
 
-  /// Returns this option for a struct that holds `Root` at `path`.
+  /// Converts this option of `Root` to an option of a command that holds a `Root` at `path`.
   package func lifted<Outer>(
     to path: any WritableKeyPath<Outer, Root> & Sendable, section: String? = nil
   ) -> Option<Outer> {
@@ -173,7 +177,8 @@ package struct Option<Root>: Sendable {
 ///     static let options: [Option<Self>] = [.flag("once", \.once, "Stop when idle.")]
 ///       + group(\.database)
 package protocol OptionGroup: Sendable {
-  /// The heading in help: `DATABASE OPTIONS`. If it is nil, help lists the options with the command's own.
+  /// The heading of the group in help, such as `DATABASE OPTIONS`. If it is nil, help lists these options with the command's
+  /// own options.
   static var title: String? { get }
   static var options: [Option<Self>] { get }
 }
@@ -187,6 +192,6 @@ extension Bool: OptionValue {
     default: return nil
     }
   }
-  /// `1` for true. Empty for false, because help shows no default for a flag.
+  /// The flag as text: `1` for true, and empty for false, because help shows no default for a flag.
   package var argument: String { self ? "1" : "" }
 }

@@ -1,18 +1,18 @@
 /// A type that can be read from the text of an option, an operand or an environment variable.
 package protocol OptionValue: Sendable {
-  /// The expected value, as it follows "must be": `a whole number`.
+  /// A description of valid values that can follow "must be", such as `a whole number`.
   static var expected: String { get }
 
-  /// Returns the expected value, for an error about `argument`, which cannot be read as this type.
+  /// Returns a description of valid values for the error about the invalid text `argument`.
   static func expected(insteadOf argument: String) -> String
 
-  /// All possible texts, if they are a short list, for help and completion. Otherwise empty.
+  /// All valid texts, if they are few, for help and completion; otherwise empty.
   static var candidates: [String] { get }
 
-  /// Reads the whole of `argument`. Returns nil if it is not a valid value.
+  /// Reads a value from the whole text `argument`; nil if the text is not valid.
   init?(argument: String)
 
-  /// The value as text that `init(argument:)` can read. Help shows defaults this way.
+  /// The value as text that `init(argument:)` can read. Help shows default values in this form.
   var argument: String { get }
 }
 
@@ -47,9 +47,9 @@ extension OptionValue where Self: CaseIterable & RawRepresentable, RawValue == S
   package var argument: String { rawValue }
 }
 
-/// Lists alternatives in a sentence.
+/// Formats lists of alternatives for sentences.
 package enum OneOf {
-  /// Returns the words as a list: `fail, skip or replace`.
+  /// Returns the words as alternatives in a sentence, such as `fail, skip or replace`.
   package static func listed(_ words: [String]) -> String {
     guard let last = words.last, words.count > 1 else { return words.first ?? "" }
     return words.dropLast().joined(separator: ", ") + " or " + last

@@ -1,4 +1,4 @@
-/// A value to set, or `none` to remove the value that was set before.
+/// A new value for a setting, or `none` to remove the old value.
 package enum Settable<Value: OptionValue>: OptionValue {
   case none
   case value(Value)

@@ -1,9 +1,9 @@
-/// Splits a command line into words as bash does, for completion. It removes quotation marks and backslashes and expands
-/// nothing.
+/// Splits a command line into words as bash does, for completion. It removes quotation marks and backslashes, but does not
+/// expand variables or patterns.
 package struct ShellWords {
-  /// The words of the line. The last one is being typed, and is empty after a blank.
+  /// The words of the line. The user is typing the last word, which is empty after a blank.
   package private(set) var words = [""]
-  /// The quotation mark that is open at the end of the line.
+  /// The quotation mark that is still open at the end of the line; nil if none is open.
   package private(set) var quote: Character?
 
   package init(_ line: String) {
@@ -27,8 +27,8 @@ package struct ShellWords {
     }
   }
 
-  /// Returns `text` quoted for the end of the line, or nil if that is impossible: `!` cannot be quoted in double quotation
-  /// marks.
+  /// Returns `text` quoted so that it can follow the end of the line. Returns nil if that is impossible: `!` cannot be quoted
+  /// in double quotation marks.
   package func quoted(_ text: String) -> String? {
     switch quote {
     case "'": return text.replacing("'", with: #"'\''"#)
@@ -53,13 +53,13 @@ package struct ShellWords {
   }
 }
 
-/// A line typed in bash. Bash replaces the end of the line with a candidate, unchanged.
+/// A command line that the user types in bash. Bash replaces the end of the line with a candidate, unchanged.
 package struct BashLine {
   private let split: ShellWords
-  /// The number of characters of the last word that come before the replaced text.
+  /// The number of characters in the last word before the text that bash replaces.
   package let kept: Int
 
-  /// Creates a line that ends with `replaced`, the text that bash replaces.
+  /// Creates a line. `replaced` is the end of the line that bash replaces.
   package init(_ line: String, replacing replaced: String) {
     split = ShellWords(line)
     kept = ShellWords(String(line.dropLast(replaced.count))).words.last?.count ?? 0
@@ -68,7 +68,8 @@ package struct BashLine {
   /// The words of the line, as in ``ShellWords/words``.
   package var words: [String] { split.words }
 
-  /// Returns the text for bash to insert so that the last word becomes `text`, with a line end. Empty if that is impossible.
+  /// Returns the text that bash must insert so that the last word becomes `text`, followed by a newline. Returns an empty
+  /// string if that is impossible.
   package func candidate(_ text: String) -> String {
     split.quoted(String(text.dropFirst(kept))).map { $0 + "\n" } ?? ""
   }

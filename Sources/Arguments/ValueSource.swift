@@ -1,11 +1,11 @@
-/// The source of the values of an option or operand, for completion: the shell or the program looks them up.
+/// The kind of values that complete an option or operand. The shell or the program looks them up.
 package enum ValueSource: Sendable, Equatable {
-  /// Paths of files.
+  /// The values are paths of files.
   case files
-  /// Paths of directories.
+  /// The values are paths of directories.
   case directories
-  /// Names of the given kind, which the program can find.
+  /// The values are names of the given kind, which the program looks up.
   case names(String)
-  /// `NAME=DIR`: a name of the given kind, and a directory.
+  /// The values are `NAME=DIR`: a name of the given kind, and a directory.
   case mounts(String)
 }
