@@ -1,17 +1,17 @@
 import HaulSystem
 package import Terminal
 
-/// One line of `haul check`.
+/// One line of the output of `haul check`.
 package struct CheckFinding: Sendable, Equatable {
-  /// The result of a check. Only `fail` makes `haul check` fail.
+  /// The result of a check. `haul check` fails only if a result is `fail`.
   package enum Verdict: String, Sendable { case ok, warn, fail }
 
   package var verdict: Verdict
-  /// The checked object in one or two words.
+  /// What was checked, in one or two words, such as `clock`.
   package var what: String
   /// The facts that the check found.
   package var detail: String
-  /// What the user should do; nil if nothing is wrong.
+  /// Advice for the user; nil if nothing is wrong.
   package var advice: String?
 
   package static func ok(_ what: String, _ detail: String) -> CheckFinding {
@@ -26,7 +26,7 @@ package struct CheckFinding: Sendable, Equatable {
     CheckFinding(verdict: .fail, what: what, detail: detail, advice: advice)
   }
 
-  /// The finding as JSON members for programs.
+  /// The finding as members of a JSON object.
   package var members: [JSONValue.Member] {
     [
       .init("verdict", .string(verdict.rawValue)), .init("what", .string(what)),
@@ -34,7 +34,8 @@ package struct CheckFinding: Sendable, Equatable {
     ]
   }
 
-  /// Returns the finding for people: `warn  clock         this machine is 3s behind …`, and the advice on the next line.
+  /// Returns the finding as a line for people, such as `warn  clock         this machine is 3s behind …`, with the advice on
+  /// the next line.
   package func text(on screen: Screen) -> String {
     let style: Style =
       switch verdict {

@@ -4,13 +4,13 @@ package import Stores
 import Terminal
 
 extension CheckVerdicts {
-  /// What the pool knows about its stores. A value is nil if the database could not be asked.
+  /// The facts about the pool's stores in the database. A value is nil if the database could not be asked.
   package struct KnownStores: Sendable {
     package var rows: [StoreRow]?
-    /// The id of the directory that holds this pool's part files in each store.
+    /// The pool's id, which is also the name of the directory for its part files in each store.
     package var pool: String?
 
-    /// Creates a value. Without arguments, nothing is known.
+    /// Creates the facts. Without arguments, nothing is known.
     package init(rows: [StoreRow]? = nil, pool: String? = nil) {
       self.rows = rows
       self.pool = pool
@@ -46,8 +46,8 @@ extension CheckVerdicts {
     return findings + foreignParts(probe, pool: known.pool)
   }
 
-  /// Checks a store instance that was initialised on this machine. Returns nil if it is mounted, because `store` reports it
-  /// then.
+  /// Checks a store instance that was initialised on this machine according to the database. Returns nil if the instance is
+  /// mounted, because `store` then reports it.
   package static func recorded(_ row: StoreRow, marker: Result<String, StoreError>) -> CheckFinding?
   {
     if case .success(row.marker) = marker { return nil }
@@ -78,7 +78,7 @@ extension CheckVerdicts {
       what, "\(directory) is instance \(row.instance), \(counted(row.workers, "live worker"))")
   }
 
-  /// Warns if less than a twentieth or less than 1 GiB is free.
+  /// Returns a finding about the free space of a store, in bytes. It is a warning if less than 5 % or less than 1 GiB is free.
   package static func free(_ store: String, _ free: Int64, of total: Int64) -> CheckFinding {
     let (what, left) = ("store \(store)", HumanFormat.bytes(free))
     let detail = "\(left) of \(HumanFormat.bytes(total)) free"

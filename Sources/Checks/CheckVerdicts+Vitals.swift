@@ -3,9 +3,9 @@ package import JobQueue
 import Terminal
 
 extension CheckVerdicts {
-  /// Returns a finding for each alarming vital of `rows`. Omits vitals that were never measured, because a new pool is
-  /// healthy. Also omits vitals that other findings have reported: `told` lists them as `connections` or, with the subject, as
-  /// `stranded_lanes films`.
+  /// Returns a finding for each vital sign of the pool in `rows` that is alarming. Omits vital signs that were never measured,
+  /// because a new pool is healthy. Also omits those that other findings have reported: `told` lists them as `connections` or,
+  /// with the subject, as `stranded_lanes films`.
   package static func vitals(_ rows: [VitalRow], told: Set<String>) -> [CheckFinding] {
     let alarming = rows.filter { row in
       row.alarming && row.value != nil

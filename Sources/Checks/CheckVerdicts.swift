@@ -4,7 +4,7 @@ package import JobQueue
 import Reports
 import Terminal
 
-/// The thresholds and the advice of `haul check`. These functions only turn facts into findings and have no side effects.
+/// The thresholds and the advice of `haul check`. Its functions turn facts into findings and have no side effects.
 package enum CheckVerdicts {
   package static func libraries(_ libraries: TransferLibraries, libpq: String) -> CheckFinding {
     let detail = "\(libraries.curlText), libpq \(libpq), OpenSSL \(libraries.openSSL)"
@@ -26,7 +26,7 @@ package enum CheckVerdicts {
       : .fail("connection", detail, "Use PostgreSQL 15 or newer.")
   }
 
-  /// Says whether the connection has a session of its own or goes through a pooler in transaction mode.
+  /// Reports whether the connection has a session of its own or goes through a pooler in transaction mode.
   package static func pooler(hasSessions: Bool) -> CheckFinding {
     hasSessions
       ? .ok("pooler", "in session mode")
@@ -36,7 +36,7 @@ package enum CheckVerdicts {
         "Give them another address, or use session mode (pool_mode = session).")
   }
 
-  /// Checks the encoding. Returns nothing if the database can store every text.
+  /// Checks the database's encoding. Returns no finding if the database can store every text.
   package static func encoding(_ facts: DatabaseFacts) -> [CheckFinding] {
     if facts.encoding == "UTF8" { return [] }
     let advice =
@@ -50,8 +50,8 @@ package enum CheckVerdicts {
     ]
   }
 
-  /// Compares schema versions. `version` is nil if the database has no Haul schema. `isServed` says whether a newer schema
-  /// also serves this program.
+  /// Compares the schema version of the database with that of this program. `version` is nil if the database has no Haul
+  /// schema. `isServed` says whether a newer schema still supports this program.
   package static func schema(version: Int?, program: Int, isServed: Bool) -> CheckFinding {
     guard let version else {
       return .fail("schema", "the database has no Haul schema", "Run 'haul migrate'.")
@@ -74,7 +74,7 @@ package enum CheckVerdicts {
     return .ok("schema", "version \(version), as this program needs")
   }
 
-  /// Checks that all roles exist, and says what this user may do.
+  /// Checks that all roles exist, and reports what this user may do.
   package static func roles(_ facts: DatabaseFacts) -> CheckFinding {
     let names = PoolRole.allCases.reversed().map { $0.name(facts.may.prefix) }
     let missing = names.filter { !facts.roles.contains($0) }
@@ -99,7 +99,7 @@ package enum CheckVerdicts {
     return .ok("roles", "all four exist; \(facts.user) may \(listed(given, "and"))\(rest)")
   }
 
-  /// Warns about logins that may leave a transaction open without a limit. Returns nothing if there are none.
+  /// Warns about logins that may leave a transaction open without a time limit. Returns no finding if there are none.
   package static func timeouts(_ facts: DatabaseFacts) -> [CheckFinding] {
     let logins = facts.patientLogins
     guard let first = logins.first else { return [] }
@@ -120,7 +120,7 @@ package enum CheckVerdicts {
     return "\(words.dropLast().joined(separator: ", ")) \(conjunction) \(last)"
   }
 
-  /// Compares clocks. `ahead` estimates how far this machine's clock is ahead of the database's.
+  /// Compares the clocks. `ahead` is an estimate of how far this machine's clock is ahead of the database server's clock.
   package static func clock(ahead: Duration) -> CheckFinding {
     let apart = ahead < .zero ? .zero - ahead : ahead
     let side = ahead < .zero ? "behind" : "ahead of"
@@ -173,9 +173,9 @@ package enum CheckVerdicts {
 
   /// The problems of one queue.
   package struct QueueTrouble: Sendable {
-    /// The causes that keep its waiting jobs from starting.
+    /// The reasons why waiting jobs of the queue do not start.
     package var obstacles: [Obstacle]
-    /// One of the queue's workers and its error, if no live worker of the queue can write to the store; nil otherwise.
+    /// The name of a worker of the queue with its error, if no live worker of the queue can write to the store; otherwise nil.
     package var store: String?
 
     /// Creates a value. Without arguments, the queue has no problems.
@@ -185,7 +185,7 @@ package enum CheckVerdicts {
     }
   }
 
-  /// Checks the queues. `mounted` are the stores that live workers mount. `troubles` are the known problems by queue name.
+  /// Checks the queues. `mounted` lists the stores that live workers mount. `troubles` has the known problems by queue name.
   package static func queues(
     _ rows: [QueueRow], mounted: Set<String>, troubles: [String: QueueTrouble] = [:]
   ) -> [CheckFinding] {
@@ -229,7 +229,8 @@ package enum CheckVerdicts {
   private static let faultsOfMachines: Set<ErrorClass> = Set(
     [diskFull, "io", "not_permitted", "open_files", "internal"].map(ErrorClass.init(rawValue:)))
 
-  /// Warns about recent failures that a machine caused. `counts` are the recently failed jobs by class.
+  /// Warns about recent failures whose cause is a machine and not a job. `counts` are the numbers of recently failed jobs by
+  /// error class.
   package static func failures(_ counts: [JobCount]) -> [CheckFinding] {
     let counts = counts.filter { $0.error.map(faultsOfMachines.contains) == true }
     if counts.isEmpty { return [] }

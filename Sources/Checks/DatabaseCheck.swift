@@ -3,11 +3,11 @@ package import JobQueue
 import Log
 import Postgres
 
-/// The part of `haul check` that asks the database, as far as its user may read it. Each question is separate, so that the
-/// others still run if one is refused.
+/// The part of `haul check` that queries the database, as far as its user may read it. Each query is separate, so that the
+/// others still run if the server refuses one.
 package struct DatabaseCheck {
   package let queue: JobQueue
-  /// Returns the sentence for an error of any kind.
+  /// Returns a sentence that describes any error.
   package let describe: (any Error) -> String
 
   package init(queue: JobQueue, describe: @escaping (any Error) -> String) {
@@ -15,7 +15,7 @@ package struct DatabaseCheck {
     self.describe = describe
   }
 
-  /// Asks all questions. Returns the findings, and what the pool knows about its stores.
+  /// Runs all queries. Returns the findings, and the facts about the pool's stores.
   package func run() async -> (findings: [CheckFinding], known: CheckVerdicts.KnownStores) {
     var findings = [CheckFinding.ok("pool", queue.database)]
     var may = true
