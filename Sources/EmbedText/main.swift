@@ -14,7 +14,7 @@ guard let output = arguments.first else {
 var source = """
   // Made by EmbedText from files in folders of this target.
 
-  /// The text of each file by folder and name: `Functions/claim.sql`.
+  /// The text of each SQL file, by its folder and name, such as `Functions/claim.sql`.
   package let textFiles: [String: String] = [
 
   """
