@@ -1,7 +1,8 @@
 import FoundationEssentials
 import Glibc
 
-/// The directory of the cluster, and the directories in which to find PostgreSQL's programs.
+/// The location of the embedded PostgreSQL cluster: its directory, and the directories in which to look for PostgreSQL's
+/// programs.
 package struct ClusterLocation: Sendable, Equatable {
   /// The absolute path of the cluster's directory.
   package let directory: String
@@ -13,16 +14,16 @@ package struct ClusterLocation: Sendable, Equatable {
   /// The data directory, below ``directory``.
   var data: String { "\(directory)/data" }
 
-  /// Whether the data directory exists.
+  /// Whether the data directory of the cluster exists.
   package var isMade: Bool { FileManager.default.fileExists(atPath: data) }
 
   /// The directory in which Debian's packages install each major version.
   static let packages = "/usr/lib/postgresql"
 
   /// Returns the standard location: `HAUL_STATE_DIR`; otherwise `/var/lib/haul` for root; otherwise `haul` in `XDG_STATE_HOME`
-  /// or in `~/.local/state` (XDG Base Directory Specification: paths that are not absolute are ignored there).
+  /// or in `~/.local/state`. Relative paths in `XDG_STATE_HOME` are ignored (XDG Base Directory Specification).
   ///
-  /// - Throws: `noHome` if none of them is set.
+  /// - Throws: `noHome` if no such variable is set.
   package static func standard(
     environment: [String: String]
   ) throws(EmbeddedPostgresError) -> ClusterLocation {
@@ -31,7 +32,7 @@ package struct ClusterLocation: Sendable, Equatable {
       environment: environment)
   }
 
-  /// Creates the location of the cluster in `directory`, which need not exist. Its parents are created later if missing.
+  /// Creates the location of a cluster in `directory`. The directory and its parents need not exist; they are created later.
   package init(directory: String) {
     self.init(directory: directory, environment: ProcessInfo.processInfo.environment)
   }

@@ -2,13 +2,13 @@ import Glibc
 import HaulSystem
 import Postgres
 
-/// A private PostgreSQL cluster that runs as long as a process of this machine uses it.
+/// A private PostgreSQL cluster. Its server runs while a process on this machine uses it.
 ///
-/// The server listens only on a Unix socket and lets the kernel say who connects (peer authentication). The database role is
-/// `haul`. Each user holds a shared lock, which the kernel releases when the process dies. If the last user was killed, the
-/// server continues to run, and the next user takes it over.
+/// The server listens only on a Unix socket, and the kernel says which user connects (peer authentication). The database role
+/// is `haul`. Each process that uses the cluster holds a shared lock, which the kernel releases when the process dies. If the
+/// last process was killed, the server continues to run, and the next process takes it over.
 package final class EmbeddedCluster: Sendable {
-  /// A step of `open` that may take a while.
+  /// A step of ``open(_:observe:)`` that may take a while.
   package enum Step: Sendable, Equatable {
     /// The cluster is being created. This happens only once.
     case creating
@@ -29,13 +29,13 @@ package final class EmbeddedCluster: Sendable {
     self.users = users
   }
 
-  /// Starts the cluster or joins the users of a running one. Creates the cluster if it does not exist.
+  /// Opens the cluster: starts its server, or uses the running server. Creates the cluster if it does not exist.
   ///
-  /// Waits without limit for other processes that start or stop it, and for recovery. Cancellation ends the wait.
+  /// Waits without limit for recovery, and for other processes that start or stop the server. Cancellation ends the wait.
   /// `observe` is called on any thread, and may be called again with the same step.
   ///
-  /// - Throws: any error except `noHome`. It is not an error if another process is stopping or starting the server, or if
-  ///   the server had crashed.
+  /// - Throws: any error except `noHome`. It is not an error if another process is stopping or starting the server, or if the
+  ///   server had crashed.
   package static func open(
     _ location: ClusterLocation, observe: @escaping @Sendable (Step) -> Void = { _ in }
   ) async throws(EmbeddedPostgresError) -> EmbeddedCluster {
@@ -54,8 +54,8 @@ package final class EmbeddedCluster: Sendable {
     }
   }
 
-  /// Returns libpq's connection string for a database of the cluster. It names the user that the server must run as, so that
-  /// the client never talks to another user's server.
+  /// Returns libpq's connection string for a database of the cluster. It requires that the server runs as the right user, so
+  /// that the client never connects to another user's server.
   package func conninfo(database: String) -> String {
     server.conninfo(database: database, user: directory.user)
   }
@@ -82,14 +82,14 @@ package final class EmbeddedCluster: Sendable {
     await connection.close()
   }
 
-  /// Ends the use of the cluster. The last user tells the server to stop but does not wait for it. Repeating the call is not
-  /// an error.
+  /// Ends this process's use of the cluster. The last process asks the server to stop but does not wait for it. A second call
+  /// is not an error.
   package func close() {
     Self.leave(directory, users)
   }
 
-  /// Returns libpq's connection string for `database` if the cluster runs now; nil otherwise. The caller does not become a
-  /// user of the cluster.
+  /// Returns libpq's connection string for `database` if the server of the cluster runs; otherwise nil. The call does not keep
+  /// the server running.
   package static func running(_ location: ClusterLocation, database: String) -> String? {
     guard let user = try? ServerUser.current() else { return nil }
     let directory = ClusterDirectory(location: location, user: user)

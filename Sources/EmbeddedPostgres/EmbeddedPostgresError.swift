@@ -3,31 +3,32 @@
 package enum EmbeddedPostgresError: Error, Sendable, Equatable, CustomStringConvertible {
   /// `HAUL_STATE_DIR` and `HOME` are both unset, so the directory of the cluster is unknown.
   case noHome
-  /// No installed PostgreSQL is new enough.
+  /// No PostgreSQL version that is new enough is installed.
   case programsMissing
-  /// The programs for the data's major version are not installed. `installed` is the newest installed version.
+  /// The data need a major version of PostgreSQL that is not installed. `installed` is the newest installed major version.
   case otherMajor(data: Int, installed: Int?, directory: String)
-  /// Root's server has to run as this user, who does not exist.
+  /// Under root, the server has to run as this user, but no such user exists.
   case noServerUser(String)
   /// A file or directory belongs to another user, or another user can change it.
   case notOurs(String, owner: String)
   /// The system does not permit creating, reading or writing the file.
   case notPermitted(String, reason: String)
-  /// A server of another machine or container runs on the data.
+  /// The server of another machine or container is using the data.
   case runsElsewhere(String)
   /// The directory is on a network file system.
   case networkFileSystem(String, kind: String)
-  /// No disk space is left, or a quota is used up.
+  /// The disk is full, or a quota is used up.
   case diskFull(String)
-  /// This process or the machine has reached the limit of open files. Contains the file that could not be opened.
+  /// This process or the machine has reached its limit of open files. The text is the path of the file that could not be
+  /// opened.
   case openFiles(String)
   /// Another system call failed.
   case inputOutput(String, reason: String)
-  /// `initdb` failed. Contains its last error message.
+  /// `initdb` failed. The text is its last error message.
   case notCreated(String)
-  /// The server ended before it was ready. Contains the last error message since this start, and the path of the log.
+  /// The server ended before it was ready. The text is its last error message since this start; `log` is the path of its log.
   case notStarted(String, log: String)
-  /// The task was cancelled while it waited.
+  /// The waiting task was cancelled.
   case cancelled
 
   package var description: String {

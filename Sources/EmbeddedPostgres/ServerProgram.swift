@@ -10,9 +10,9 @@ final class ServerProgram: Sendable {
   private let life = Mutex(Life.running(nil))
 
   private enum Life {
-    /// The program runs, and a task may wait for its end. May become `ended`.
+    /// The program is running, and a task may wait for its end. The next state is `ended`.
     case running(CheckedContinuation<Int32, Never>?)
-    /// The program has ended with this status of waitpid(2).
+    /// The program has ended. The number is its exit status from waitpid(2).
     case ended(Int32)
   }
 

@@ -5,7 +5,7 @@ enum ServerState: Sendable, Equatable {
   case none
   case starting(PostmasterFile)
   case ready(PostmasterFile)
-  /// The server says that it is stopping, or the note of its last user says that this user stopped it.
+  /// The server reports that it is stopping, or a note of the last process that used the server says so.
   case stopping(PostmasterFile)
 
   /// Reads the state.
