@@ -21,13 +21,13 @@ package final class Alarms: Sendable {
 
   private let state = Mutex(State())
 
-  /// Creates alarms of which none is set.
+  /// Creates a value without alarms.
   package init() {}
 
-  /// Calls `call` at `time`, or soon if `time` is over, from a task that other alarms wait for: `call` must return soon.
+  /// Calls `call` at `time`, or soon if `time` has passed. Other alarms wait until `call` returns, so it must return soon.
   ///
-  /// - Parameter owner: has at most one alarm; this one replaces an earlier one. It must exist until the alarm is called or
-  ///   removed.
+  /// - Parameter owner: the object that the alarm belongs to. An owner has at most one alarm: a new one replaces the earlier
+  ///   one. The owner must exist until the alarm is called or removed.
   package func set(
     _ owner: AnyObject, at time: ContinuousClock.Instant, _ call: @escaping @Sendable () -> Void
   ) {

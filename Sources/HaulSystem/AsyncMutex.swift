@@ -11,7 +11,7 @@ package final class AsyncMutex: Sendable {
 
   package init() {}
 
-  /// Waits for the mutex. The caller must call ``release()`` after this returns.
+  /// Waits until the caller has the mutex. The caller must call ``release()`` afterwards.
   ///
   /// - Parameter shielded: whether a cancelled task continues to wait.
   /// - Throws: `CancellationError`. The mutex is then not acquired.
@@ -32,7 +32,7 @@ package final class AsyncMutex: Sendable {
     }
   }
 
-  /// Passes the mutex to the first task that is still waiting.
+  /// Releases the mutex. The first waiting task gets it.
   package func release() {
     state.withLock { state in
       while !state.waiting.isEmpty {

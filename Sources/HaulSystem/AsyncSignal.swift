@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A signal that wakes the one task that waits for it. Several posts before a wait count as one post.
+/// A signal that wakes the one task that waits for it. Several posts before a wait count as one.
 package final class AsyncSignal: Sendable {
   private struct State {
     var isPosted = false
@@ -19,7 +19,7 @@ package final class AsyncSignal: Sendable {
     }?.resume()
   }
 
-  /// Returns after a post, or after `time`. With nil, it waits only for a post. Only one task may wait at a time.
+  /// Waits for a post, but no longer than `time`; nil waits without limit. Only one task may wait at a time.
   package func wait(upTo time: Duration?) async {
     let timer = time.map { time in
       Task {

@@ -1,9 +1,9 @@
 import Glibc
 
-/// Passes Swift strings to C as the arrays of C strings that libpq and execve(2) take.
+/// Converts Swift strings to the arrays of C strings that libpq and execve(2) take.
 package enum CStrings {
-  /// Calls `body` with the strings, each ended by NUL, and a null pointer after the last one. A nil string becomes a null
-  /// pointer.
+  /// Calls `body` with the strings as NUL-terminated C strings, and a null pointer after the last one. A nil string becomes a
+  /// null pointer.
   package static func with<R>(
     _ strings: [String?], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> R
   ) -> R {
@@ -22,7 +22,7 @@ package enum CStrings {
     return unsafe body(copies)
   }
 
-  /// Calls `body` with the strings as execve(2) takes them: writable, with a null pointer after the last one.
+  /// Calls `body` with the strings as execve(2) takes them: writable C strings, with a null pointer after the last one.
   package static func withMutable<R>(
     _ strings: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> R
   ) -> R {

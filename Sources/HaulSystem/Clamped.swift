@@ -1,10 +1,10 @@
 // These functions limit numbers with a fraction before they convert them, because Swift traps on numbers out of range.
 
 extension Duration {
-  /// A hundred years, which is longer than any wait.
+  /// The longest duration for waits: 100 years.
   package static let longest = Duration.seconds(100 * 365 * 86_400)
 
-  /// Returns a duration of `seconds`, limited to ``longest`` in both directions. Returns zero for NaN.
+  /// Creates a duration from `seconds`, limited to ``longest`` in both directions. NaN becomes zero.
   package static func clamped(seconds: Double) -> Duration {
     guard seconds == seconds else { return .zero }
     let limit = longest / .seconds(1)
@@ -16,7 +16,7 @@ extension Duration {
 }
 
 extension FixedWidthInteger {
-  /// Creates the integer nearest to `value` without its fraction. NaN becomes zero.
+  /// Creates an integer from `value` without its fraction, limited to the range of the type. NaN becomes zero.
   @inlinable package init(clamped value: Double) {
     guard value == value else {
       self = 0

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A separate thread for work that may block. No one joins it.
+/// Starts separate threads for work that may block. The program does not wait for their end.
 package enum DetachedThread {
   private final class Box {
     let body: @Sendable () -> Void
@@ -13,7 +13,7 @@ package enum DetachedThread {
   /// Runs `body` on a new thread. Returns false, and does not run `body`, if the system cannot create a thread.
   ///
   /// The new thread blocks signals, so that they reach the threads that the program intends them for. It does not block signals
-  /// that report a fault of the thread itself.
+  /// that report a fault of the thread itself, such as SIGSEGV.
   package static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
     var blocked = sigset_t()
     unsafe sigfillset(&blocked)

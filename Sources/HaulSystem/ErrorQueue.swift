@@ -25,13 +25,13 @@ final class ErrorQueue: Sendable {
 
   /// A way to write a piece without waiting for the reader.
   private enum Way {
-    /// Only the thread writes. A terminal may say that it can be written to and then take a single byte.
+    /// Only the separate thread writes, because a terminal may report that it is writable and then accept a single byte.
     case thread
-    /// Write to another description of the same pipe that never blocks (O_NONBLOCK). It belongs to this process, so no other
-    /// process is affected.
+    /// The caller writes through a second, non-blocking description of the pipe (O_NONBLOCK). This description belongs to this
+    /// process, so other processes are not affected.
     case pipe(Int32)
     case socket
-    /// Ask poll(2) first: for a file, or a pipe that cannot be opened again.
+    /// The caller first asks poll(2) whether a write would block. This is for files, and for pipes that cannot be opened again.
     case poll
   }
 

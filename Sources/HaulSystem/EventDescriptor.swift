@@ -1,7 +1,7 @@
 import Glibc
 import HaulCLinux
 
-/// A descriptor that wakes a thread waiting for its socket. Any thread may signal it.
+/// A file descriptor that wakes a thread that waits for a socket. Any thread may signal it.
 package final class EventDescriptor: Sendable {
   private let descriptor: Int32
 
@@ -21,8 +21,8 @@ package final class EventDescriptor: Sendable {
     eventfd_write(descriptor, 1)
   }
 
-  /// Blocks until the socket is ready for one of `events`, a thread signals, or the deadline passes. May return early. The
-  /// caller must then check for whatever the signals announce.
+  /// Blocks until the socket is ready for one of `events`, a thread signals, or the deadline passes. The call may return early,
+  /// so the caller must check for itself what has happened.
   ///
   /// Returns whether the socket is ready.
   package func wait(

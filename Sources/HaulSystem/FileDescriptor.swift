@@ -3,10 +3,10 @@ import HaulCLinux
 
 /// An open file or directory. It is closed when its last reference is dropped.
 package final class FileDescriptor: Sendable {
-  /// The descriptor's number in the kernel. Valid while this object lives.
+  /// The number of the file descriptor in the kernel. It is valid while this object lives.
   package let raw: Int32
 
-  /// Takes ownership of `raw`. No other code may close it.
+  /// Takes ownership of the file descriptor `raw`. No other code may close it.
   package init(owning raw: Int32) {
     self.raw = raw
   }
@@ -16,9 +16,9 @@ package final class FileDescriptor: Sendable {
     _ = close(raw)
   }
 
-  /// Opens a directory that the operator named. Follows symbolic links in `path`.
+  /// Opens a directory by a path from the operator. Follows symbolic links in `path`.
   ///
-  /// - Throws: if it cannot be opened or is not a directory.
+  /// - Throws: an error if the directory cannot be opened, or is another kind of file.
   package static func directory(_ path: String) throws(SystemError) -> FileDescriptor {
     // C would read only the path before the NUL byte.
     guard !path.utf8.contains(0) else { throw SystemError("opendir", path, EINVAL) }
@@ -40,7 +40,7 @@ package final class FileDescriptor: Sendable {
     }
   }
 
-  /// Syncs the file by fsync(2). The entries of a directory are durable on return.
+  /// Syncs the file by fsync(2). For a directory, its entries are durable on return.
   package func sync() throws(SystemError) {
     while fsync(raw) != 0 {
       if errno != EINTR { throw SystemError("fsync") }
@@ -55,14 +55,14 @@ package final class FileDescriptor: Sendable {
     }
   }
 
-  /// Returns what the kernel knows about the open file.
+  /// Returns the size, times and owner of the open file. (fstat(2))
   package func status() throws(SystemError) -> FileStatus {
     var found = stat()
     guard unsafe fstat(raw, &found) == 0 else { throw SystemError("fstat") }
     return FileStatus(found)
   }
 
-  /// The absolute path of the file in the kernel, or nil if the kernel has none. (proc(5))
+  /// The absolute path of the open file according to the kernel; nil if the kernel has none. (proc(5))
   package var path: String? {
     unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { bytes in
       guard let start = bytes.baseAddress else { return nil }
@@ -73,8 +73,8 @@ package final class FileDescriptor: Sendable {
     }
   }
 
-  /// Returns what the kernel knows about `path` below this directory, or nil if nothing exists there. If the last component is
-  /// a symbolic link, the link is not followed.
+  /// Returns the size, times and owner of the file at `path` below this directory; nil if no file exists there. Does not follow
+  /// a symbolic link in the last component.
   package func status(of path: String) throws(SystemError) -> FileStatus? {
     var found = stat()
     if unsafe fstatat(raw, path, &found, AT_SYMLINK_NOFOLLOW) == 0 { return FileStatus(found) }
@@ -89,9 +89,9 @@ package struct FileStatus: Equatable, Sendable {
   package var inode: UInt64
   /// The size in bytes.
   package var size: Int64
-  /// The time when the bytes were last changed, in nanoseconds since 1970.
+  /// The time of the last change of the content, in nanoseconds since 1970.
   package var modified: Int64
-  /// The user who owns the file.
+  /// The number of the user who owns the file.
   package var owner: UInt32
   package var isRegular: Bool
   package var isDirectory: Bool

@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// A lock by flock(2) on a separate file. The kernel drops the lock when the process dies.
+/// A lock on a separate file, by flock(2). The kernel releases the lock when the process dies.
 package final class FileLock: Sendable {
   package enum Mode: Sendable {
     case shared
@@ -12,7 +12,7 @@ package final class FileLock: Sendable {
   /// The open file, or nil after release.
   private let file: Mutex<Int32?>
 
-  /// Opens the file. Creates it if it is missing, readable only by its owner. Does not take the lock.
+  /// Opens the lock file without locking it. Creates the file if it is missing, readable only by its owner.
   package init(_ path: String) throws(SystemError) {
     let opened = unsafe open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard opened >= 0 else { throw SystemError("open", path) }
@@ -24,8 +24,8 @@ package final class FileLock: Sendable {
     release()
   }
 
-  /// Takes the lock, or changes its mode. Returns false if another process holds it. After a failure a lock held before is
-  /// lost. (flock(2): a conversion drops the lock first)
+  /// Takes the lock, or changes its mode. Returns false if another process holds the lock. After a failed change of the mode,
+  /// the lock is lost. (flock(2): a conversion first releases the lock)
   package func tryTake(_ mode: Mode) throws(SystemError) -> Bool {
     let operation = (mode == .shared ? LOCK_SH : LOCK_EX) | LOCK_NB
     let failure = file.withLock { file in
@@ -40,13 +40,13 @@ package final class FileLock: Sendable {
     return true
   }
 
-  /// The descriptor of the open file, for a program that must hold the lock too; -1 after release.
+  /// The descriptor of the lock file, for a child program that must also hold the lock; -1 after release.
   package var descriptor: Int32 { file.withLock { $0 ?? -1 } }
 
-  /// The content of the file.
+  /// The content of the lock file.
   package var note: String { file.withLock { $0.map(SmallFile.read) } ?? "" }
 
-  /// Replaces the content of the file. A failed write is not an error: the content is then not a note.
+  /// Replaces the content of the lock file. A failed write is not an error; the content is then invalid.
   package func leave(note: String) {
     file.withLock { file in
       guard let file else { return }

@@ -1,15 +1,15 @@
 import Glibc
 import Synchronization
 
-/// A few threads that run blocking work: file writes, syncs, and reading back for a digest.
+/// A pool of threads for blocking work, such as file writes, syncs and digests of files.
 ///
 /// The threads end when the last reference to the pool is dropped and all submitted work has run.
 package final class IOPool: Sendable {
   private let queue = IOQueue()
 
-  /// Starts `threads` threads.
+  /// Creates a pool with this number of threads.
   ///
-  /// - Throws: if the system cannot create a thread.
+  /// - Throws: an error if the system cannot create a thread.
   package init(threads: Int) throws(SystemError) {
     precondition(threads > 0, "a pool needs at least 1 thread")
     let queue = queue
@@ -24,7 +24,7 @@ package final class IOPool: Sendable {
     queue.close()
   }
 
-  /// Runs `body` on one of the threads. It begins after all work submitted before it has begun.
+  /// Runs `body` on one of the threads. Work starts in the order in which it was submitted.
   package func submit(_ body: @escaping @Sendable () -> Void) {
     queue.append(body)
   }

@@ -3,9 +3,9 @@ import Synchronization
 /// A value that one task waits for. The wait ends exactly once: with the value, an error or a cancellation.
 package final class Promise<Value: Sendable>: Sendable {
   private enum State {
-    /// May become waiting or settled.
+    /// The promise has no waiting task and no value. The next state is `waiting` or settled.
     case empty
-    /// May become settled.
+    /// A task waits for the value. The next state is settled.
     case waiting(CheckedContinuation<Value, any Error>)
     case settled(Result<Value, any Error>)
   }
@@ -18,7 +18,7 @@ package final class Promise<Value: Sendable>: Sendable {
     state.withLock { if case .settled = $0 { true } else { false } }
   }
 
-  /// Ends the wait. Returns false and changes nothing if the wait has already ended.
+  /// Ends the wait with a value or an error. Returns false and changes nothing if the wait has already ended.
   @discardableResult
   package func settle(_ result: Result<Value, any Error>) -> Bool {
     let (isFirst, continuation) = state.withLock { state in
@@ -36,13 +36,13 @@ package final class Promise<Value: Sendable>: Sendable {
     return isFirst
   }
 
-  /// Waits for the value. Call it once. A cancelled task stops waiting at once with `CancellationError`.
+  /// Waits for the value. Call this only once. If the task is cancelled, the call throws `CancellationError` at once.
   package func value() async throws -> Value {
     try await value { self.settle(.failure(CancellationError())) }
   }
 
-  /// Waits for the value. Call it once. If the task is cancelled, this calls `onCancel`, and another task must still settle the
-  /// promise.
+  /// Waits for the value. Call this only once. If the task is cancelled, the promise calls `onCancel` and continues to wait:
+  /// another task must still settle it.
   package func value(onCancel: @escaping @Sendable () -> Void) async throws -> Value {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in

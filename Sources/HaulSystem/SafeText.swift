@@ -1,7 +1,7 @@
-/// Makes text from elsewhere (URLs, paths, server answers) safe to show. Only this type decides which characters must be
+/// Makes text from other sources (URLs, paths, server responses) safe to show. Only this type decides which characters must be
 /// escaped before they reach a terminal or a log line.
 package enum SafeText {
-  /// Returns whether a character could forge a line or steer a terminal: control characters (C0, DEL, C1), line and paragraph
+  /// Returns whether a character could fake a line or control a terminal: control characters (C0, DEL, C1), line and paragraph
   /// separators, and invisible format characters such as the bidirectional overrides. These are the Unicode general categories
   /// Cc, Cf, Zl and Zp.
   package static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
@@ -12,7 +12,7 @@ package enum SafeText {
     }
   }
 
-  /// Returns `text` with each unsafe character replaced by `\u` and four hex digits of UTF-16. The result is for people: a
+  /// Returns `text` with each unsafe character replaced by `\u` and four hex digits of UTF-16. The result is for people only: a
   /// backslash in `text` stays unchanged, so the replacement cannot be reversed.
   package static func visible(_ text: String) -> String {
     guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
@@ -35,7 +35,7 @@ package enum SafeText {
     bytes.append(UInt8(ascii: "\""))
   }
 
-  /// Returns whether the byte is printable ASCII that needs no escape in a JSON string.
+  /// Returns whether the byte is printable ASCII that a JSON string need not escape.
   package static func isPlain(_ byte: UInt8) -> Bool {
     byte >= 0x20 && byte < 0x7f && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
   }

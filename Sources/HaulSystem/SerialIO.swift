@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Runs the blocking work for one file on a pool's threads, one piece at a time in the order of submission.
+/// A queue for the blocking work on one file. It uses the threads of a pool, and runs one piece of work at a time in the order
+/// of submission.
 package final class SerialIO: Sendable {
   private struct State {
     var waiting: [@Sendable () -> Void] = []
@@ -14,7 +15,7 @@ package final class SerialIO: Sendable {
     self.pool = pool
   }
 
-  /// Runs `body` after all work submitted before it.
+  /// Queues `body` to run after all work submitted before.
   package func submit(_ body: @escaping @Sendable () -> Void) {
     let idle = state.withLock { state in
       state.waiting.append(body)
@@ -24,7 +25,7 @@ package final class SerialIO: Sendable {
     if idle { pool.submit { self.turn() } }
   }
 
-  /// Runs `body` after all work submitted before it, and returns its result.
+  /// Runs `body` after all work submitted before, and returns its result.
   package func run<Value: Sendable, Failure: Error>(
     _ body: @escaping @Sendable () throws(Failure) -> Value
   ) async throws(Failure) -> Value {

@@ -1,4 +1,4 @@
-/// Returns `text` as one word of a shell's command line, in quotation marks if necessary.
+/// Returns `text` as one word of a shell command line, with quotation marks if necessary.
 package func shellWord(_ text: String) -> String {
   let isPlain = text.utf8.allSatisfy {
     UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 || UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0

@@ -1,14 +1,14 @@
 import Glibc
 
-/// Reads and writes files of a few lines as a whole.
+/// Reads and writes whole files of a few lines.
 package enum SmallFile {
   private static let limit = 65_536
 
-  /// Returns the content of a file, or the last 64 KiB of a longer file, or nil if the file cannot be read. Does not follow a
+  /// Returns the content of a file, or only the last 64 KiB of a longer file; nil if the file cannot be read. Does not follow a
   /// symbolic link and does not wait for a pipe.
   package static func read(_ path: String) -> String? { try? readable(path) }
 
-  /// Returns the content as `read` does, but throws if the process or machine has no free descriptor.
+  /// Returns the content of a file like ``read(_:)``, but throws if the process or machine has no free file descriptor.
   ///
   /// - Throws: only EMFILE and ENFILE.
   package static func readable(_ path: String) throws(SystemError) -> String? {
@@ -21,7 +21,7 @@ package enum SmallFile {
     return read(file)
   }
 
-  /// Returns the content of an open file, or the last 64 KiB of a longer file.
+  /// Returns the content of an open file, or only the last 64 KiB of a longer file.
   package static func read(_ file: Int32) -> String {
     let start = max(0, lseek(file, 0, SEEK_END) - limit)
     var bytes = [UInt8](repeating: 0, count: limit)
@@ -36,7 +36,7 @@ package enum SmallFile {
     return file >= 0
   }
 
-  /// Replaces the file at `path` with a file of this content that every user can read.
+  /// Replaces the content of the file at `path`. Every user can read the file.
   package static func write(_ text: String, to path: String) throws(SystemError) {
     let temporary = path + ".new"
     let file = unsafe open(

@@ -1,8 +1,8 @@
 import Glibc
 
-/// Standard output or standard error, written completely and without stdio's buffer.
+/// Standard output or standard error. Writes are complete, and do not use stdio's buffer.
 ///
-/// Output blocks while its reader does not read. Errors and logs never block: see ``ErrorQueue``.
+/// A write to standard output blocks until its reader reads. A write to standard error never blocks: see ``ErrorQueue``.
 package enum StandardStream: Int32, Sendable {
   case output = 1
   case error = 2
@@ -11,12 +11,12 @@ package enum StandardStream: Int32, Sendable {
   /// there is no other place to report it.
   package static func say(_ text: String) { try? error.write(text) }
 
-  /// Waits at most a second until standard error has accepted everything written to it. Call it before the process ends.
+  /// Waits at most 1 second until standard error has accepted all earlier writes. Call this before the process ends.
   package static func flush() { ErrorQueue.shared.flush(within: .seconds(1)) }
 
   /// Writes all of `bytes`, in one system call unless a signal or a full disk interrupts it.
-  /// - Throws: the first failure other than EINTR, only for standard output. A closed pipe raises SIGPIPE before that, unless
-  ///   the process ignores it.
+  /// - Throws: for standard output only, the first error except EINTR. If the pipe is closed, the process first gets SIGPIPE,
+  ///   unless it ignores that signal.
   package func write(_ bytes: [UInt8]) throws(SystemError) {
     if self == .error { return ErrorQueue.shared.append(bytes) }
     var written = 0

@@ -1,8 +1,8 @@
 import Glibc
 import Synchronization
 
-/// Receives SIGTERM, SIGINT, SIGHUP and SIGTSTP (Ctrl-Z) on the main thread only. SIGHUP and SIGTSTP are left out if they are
-/// ignored (nohup(1)).
+/// Receives SIGTERM, SIGINT, SIGHUP and SIGTSTP (Ctrl-Z) on the main thread only. If the process ignores SIGHUP or SIGTSTP
+/// (nohup(1)), they stay ignored.
 ///
 /// A command that stops gracefully calls `handle`. Otherwise the signals have their default effect. Signals belong to the
 /// process, and so does the handler.
@@ -38,11 +38,11 @@ package struct StopSignals {
     return StopSignals(set: set)
   }
 
-  /// Lets the first signal call `stop` on the main thread.
+  /// Calls `stop` on the main thread at the first signal.
   ///
-  /// A second signal, at least a second later, ends the process with code 75, as a crash would: other processes take back
-  /// the leases that it still holds within seconds. `atOnce` is called before that and must not wait. From now on SIGPIPE is
-  /// ignored too, so that a server continues when the reader of its log goes away.
+  /// A second signal, at least 1 second later, ends the process with exit code 75, as a crash would: other processes take back
+  /// its leases within seconds. Before that, it calls `atOnce`, which must not wait. From now on the process also ignores
+  /// SIGPIPE, so that a server continues when the reader of its log goes away.
   package static func handle(
     _ stop: @escaping @Sendable () -> Void, atOnce: @escaping @Sendable () -> Void
   ) {
@@ -56,8 +56,8 @@ package struct StopSignals {
     }
   }
 
-  /// Lets the first signal call `farewell` on the main thread and then end the process by that signal, so that a shell knows
-  /// that it was interrupted.
+  /// Calls `farewell` on the main thread at the first signal, and then ends the process by that signal. A shell thus knows that
+  /// the process was interrupted.
   package static func beforeEnding(_ farewell: @escaping @Sendable () -> Void) {
     handler.withLock { handler in
       handler = { number in
@@ -78,7 +78,8 @@ package struct StopSignals {
     return body()
   }
 
-  /// Calls `before` when the user suspends the process, and `after` when the process continues. Both run on the main thread.
+  /// Calls `before` when the user suspends the process (Ctrl-Z), and `after` when the process continues. Both run on the main
+  /// thread.
   package static func aroundSuspension(
     _ before: @escaping @Sendable () -> Void, _ after: @escaping @Sendable () -> Void = {}
   ) {

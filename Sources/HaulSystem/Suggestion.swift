@@ -1,10 +1,10 @@
 /// Suggests the name that the user may have meant, from a list of names.
 package enum Suggestion {
-  /// Returns the first name that begins with `word`. If there is none, returns the name with the smallest edit distance, or
+  /// Returns the first name that begins with `word`. If there is none, returns the first name with the smallest edit distance;
   /// nil if no name is near enough.
   ///
   /// The distance may be at most 2, or at most 1 if `word` has fewer than five characters, and must be less than the length of
-  /// `word`. More distant names of a domain resemble each other anyway. The first of several equally near names is returned.
+  /// `word`. With a larger limit, unrelated names would match.
   package static func nearest(to word: String, among names: [String]) -> String? {
     if word.count > 1, let name = names.first(where: { $0.hasPrefix(word) }) { return name }
     let limit = min(word.count < 5 ? 1 : 2, word.count - 1)

@@ -1,14 +1,14 @@
 import Glibc
 import HaulCLinux
 
-/// A system call that failed.
+/// The error of a failed system call.
 ///
 /// The description is a sentence for people, without its full stop. A caller that knows more about the object translates the
 /// error into an error of its own.
 package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The name of the call in section 2 or 3 of the manual.
+  /// The name of the system call, from section 2 or 3 of the manual.
   package let call: String
-  /// The file or directory, or nil if the call concerned no file or an open one.
+  /// The path of the file or directory; nil if the call had no path.
   package let path: String?
   /// The error number, from `errno`.
   package let number: Int32
@@ -22,10 +22,10 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
     self.number = number
   }
 
-  /// The system's text for ``number``, in English: "No space left on device". (strerrordesc_np(3))
+  /// The system's English text for ``number``, such as "No space left on device". (strerrordesc_np(3))
   package var reason: String { Self.reason(number) }
 
-  /// Returns the system's text for an error number, in English.
+  /// Returns the system's English text for an error number. (strerrordesc_np(3))
   package static func reason(_ number: Int32) -> String {
     unsafe String(cString: haul_error_text(number))
   }
