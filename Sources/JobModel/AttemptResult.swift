@@ -1,17 +1,17 @@
-/// The result of an attempt, as the view `haul.attempts` spells it.
+/// The result of one attempt at a job, as a word of the view `haul.attempts`.
 package struct AttemptResult: DatabaseWord {
   package let rawValue: String
   package init(rawValue: String) { self.rawValue = rawValue }
 
-  /// The attempt has not ended.
+  /// The attempt is still running.
   package static let running = AttemptResult(rawValue: "running")
-  /// The file was published.
+  /// The attempt completed, and its file is published.
   package static let completed = AttemptResult(rawValue: "completed")
   /// The attempt ended with an error.
   package static let failed = AttemptResult(rawValue: "failed")
-  /// The worker gave the job back.
+  /// The worker gave the job back before the download was complete.
   package static let released = AttemptResult(rawValue: "released")
-  /// The worker died, and the job was taken back.
+  /// The worker died, and Haul took the job back.
   package static let rescued = AttemptResult(rawValue: "rescued")
   /// An operator cancelled the job.
   package static let cancelled = AttemptResult(rawValue: "cancelled")
@@ -20,7 +20,7 @@ package struct AttemptResult: DatabaseWord {
 
   package static let known: [AttemptResult] = ended + [.running]
 
-  /// The results of attempts that have ended.
+  /// All results except `running`.
   package static let ended: [AttemptResult] = [
     .completed, .failed, .released, .rescued, .cancelled, .paused,
   ]

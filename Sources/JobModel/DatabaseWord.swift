@@ -1,6 +1,6 @@
-/// A word of the database, such as a job's state.
+/// A word that the database uses, such as a job's state.
 ///
-/// The static members of a conforming type are the words that this program knows. A newer database may send other words. These
+/// The static members of a conforming type are the words that this program knows. A newer database may send other words. They
 /// decode without an error, compare equal to themselves and are shown unchanged.
 package protocol DatabaseWord: RawRepresentable, Hashable, Sendable, Codable, Comparable,
   CustomStringConvertible
@@ -14,6 +14,6 @@ where RawValue == String {
 extension DatabaseWord {
   package var description: String { rawValue }
 
-  /// Compares alphabetically.
+  /// Compares two words alphabetically.
   package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }

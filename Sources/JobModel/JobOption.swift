@@ -21,7 +21,7 @@ package enum JobOption: String, CaseIterable, Sendable {
   /// The property that holds the option's value, with the kind of the value.
   private enum Place {
     case text(WritableKeyPath<JobOptions, String?>)
-    /// A whole number that fits into 32 bits.
+    /// The option takes a whole number that fits into 32 bits.
     case whole(WritableKeyPath<JobOptions, Int?>)
     case bytes(WritableKeyPath<JobOptions, Int64?>)
     case flag(WritableKeyPath<JobOptions, Bool?>)
@@ -53,7 +53,7 @@ package enum JobOption: String, CaseIterable, Sendable {
   /// The kind of value that an option takes.
   package enum Kind: Sendable {
     case text
-    /// A whole number from 0 to `most`.
+    /// The option takes a whole number from 0 to `most`.
     case number(most: Int64)
     case flag, texts
   }
@@ -69,7 +69,7 @@ package enum JobOption: String, CaseIterable, Sendable {
     }
   }
 
-  /// The value of an option, as in JSON.
+  /// The value of an option, in the form that JSON has.
   package enum Value: Sendable, Hashable {
     case text(String)
     case number(Int64)
@@ -79,7 +79,7 @@ package enum JobOption: String, CaseIterable, Sendable {
 }
 
 extension JobOptions {
-  /// The value of an option; nil if it is not set. Assigning a value of the wrong kind removes the option.
+  /// The value of an option; nil if it is not set. If you assign a value of the wrong kind, the option is removed.
   package subscript(option: JobOption) -> JobOption.Value? {
     get { option.value(in: self) }
     set { option.set(newValue, in: &self) }

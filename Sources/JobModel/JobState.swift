@@ -1,4 +1,4 @@
-/// The state of a job, as the view `haul.jobs` spells it.
+/// The state of a job, as a word of the view `haul.jobs`.
 package struct JobState: DatabaseWord {
   package let rawValue: String
   package init(rawValue: String) { self.rawValue = rawValue }
@@ -9,7 +9,7 @@ package struct JobState: DatabaseWord {
   package static let scheduled = JobState(rawValue: "scheduled")
   /// A worker holds a lease on the job.
   package static let running = JobState(rawValue: "running")
-  /// The job waits for a worker that mounts the directory of its part file.
+  /// The job was interrupted, and waits for a worker that mounts the directory of its part file.
   package static let interrupted = JobState(rawValue: "interrupted")
   /// An operator paused the job.
   package static let paused = JobState(rawValue: "paused")

@@ -1,4 +1,4 @@
-/// The state of a worker, as the view `haul.workers` spells it.
+/// The state of a worker, as a word of the view `haul.workers`.
 package struct WorkerState: DatabaseWord {
   package let rawValue: String
   package init(rawValue: String) { self.rawValue = rawValue }
@@ -7,15 +7,15 @@ package struct WorkerState: DatabaseWord {
   package static let alive = WorkerState(rawValue: "alive")
   /// The worker's last heartbeat is late.
   package static let silent = WorkerState(rawValue: "silent")
-  /// The worker claims no more jobs and hands its downloads over.
+  /// The worker claims no more jobs, and gives its running jobs to other workers.
   package static let draining = WorkerState(rawValue: "draining")
-  /// The worker's heartbeats stopped, and its jobs were taken back.
+  /// The worker's heartbeats stopped, and Haul took its jobs back.
   package static let dead = WorkerState(rawValue: "dead")
   /// The worker stopped gracefully.
   package static let stopped = WorkerState(rawValue: "stopped")
 
   package static let known: [WorkerState] = [.alive, .silent, .draining, .dead, .stopped]
 
-  /// The states of a live worker.
+  /// All states of a worker that still runs.
   package static let present: [WorkerState] = [.alive, .silent, .draining]
 }
