@@ -1,9 +1,9 @@
-/// The reason why no more jobs start on a host, as in the column `why_idle` of `haul.hosts`. If several reasons apply, the
-/// view shows the first. Reasons of newer databases are not listed here.
+/// The reason why no more jobs start on a host, as in the column `why_idle` of the view `haul.hosts`. If several reasons apply,
+/// the view shows only one. Newer databases may have reasons that are not listed here.
 package enum IdleReason: String, CaseIterable, Sendable {
   case blocked, full, adaptive, unanswered, held, empty, paused, unserved, interval
 
-  /// The explanation for people: a clause without a full stop.
+  /// The explanation of the reason: a clause without a full stop.
   package var meaning: String {
     switch self {
     case .blocked: "after failures, at the host's request, or by an operator"

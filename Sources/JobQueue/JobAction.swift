@@ -1,10 +1,10 @@
 package import JobModel
 
-/// An operator's action on all jobs of a selector.
+/// An action of an operator on all jobs that fit a selector.
 package enum JobAction: String, Sendable, CaseIterable {
   case pause, resume, cancel, retry
 
-  /// The past participle for messages, such as `paused`: what the action did to the jobs.
+  /// The past participle of the action for messages, such as `paused`.
   package var participle: String {
     switch self {
     case .pause: "paused"
@@ -17,7 +17,7 @@ package enum JobAction: String, Sendable, CaseIterable {
   /// The states of jobs that have not ended.
   package static let live: [JobState] = [.queued, .interrupted, .scheduled, .running, .paused]
 
-  /// Returns the states that the action changes. A retry by job id also includes jobs that wait for their next attempt.
+  /// Returns the states of jobs that the action changes. A retry by job id also includes jobs that wait for their next attempt.
   package func states(byID: Bool) -> [JobState] {
     switch self {
     case .pause: [.queued, .interrupted, .scheduled, .running]

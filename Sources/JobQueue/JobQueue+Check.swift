@@ -27,8 +27,10 @@ extension JobQueue {
     FROM pg_settings g WHERE g.name = 'idle_in_transaction_session_timeout'
     """
 
-  /// Returns facts that need only the right to connect, without Haul's schema. A snapshot counts if it holds back the removal
-  /// of dead rows (`backend_xmin`, `backend_xid`). Snapshots of other users are visible only with `pg_read_all_stats`.
+  /// Returns facts about the database. They need only the right to connect, and work without Haul's schema.
+  ///
+  /// A snapshot counts if it prevents the removal of dead rows (`backend_xmin`, `backend_xid`). Snapshots of other users are
+  /// visible only with `pg_read_all_stats`.
   package func databaseFacts() async throws -> DatabaseFacts {
     try await callJSON(
       """
@@ -74,7 +76,7 @@ extension JobQueue {
       """, [])
   }
 
-  /// Returns the number of jobs by error class that failed in this hour or the previous one and are still failed.
+  /// Returns the number of jobs that failed in this hour or the previous one and are still failed, by error class.
   package func recentFailures() async throws -> [JobCount] {
     try await view(
       """
@@ -85,8 +87,7 @@ extension JobQueue {
       """, [])
   }
 
-  /// Returns the queues whose live workers all cannot write to the queue's store, each with one of these workers and its
-  /// reason.
+  /// Returns the queues for which no live worker can write to the store, each with one of its workers and the worker's error.
   package func closedQueues() async throws -> [String: String] {
     let rows = try await rows(
       """
@@ -102,13 +103,13 @@ extension JobQueue {
     return queues
   }
 
-  /// Returns measurements of the resources that a pool depends on.
+  /// Returns measurements of the resources that the pool depends on.
   package func vitals() async throws -> [VitalRow] {
     try await view(
       "SELECT to_json(v) FROM (SELECT m.* FROM haul.vitals m ORDER BY m.vital, m.subject) v", [])
   }
 
-  /// Returns every invariant with the number of its violations. Reads all rows of the pool.
+  /// Returns every invariant of the pool's tables, with the number of its violations. Reads all rows of the pool.
   package func health() async throws -> [HealthRow] {
     try await view("SELECT to_json(v) FROM (SELECT h.* FROM haul.health h) v", [])
   }

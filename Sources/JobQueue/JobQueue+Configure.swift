@@ -2,15 +2,15 @@ import FoundationEssentials
 package import JobModel
 import Postgres
 
-/// Changes to the settings of a queue. A setting that is nil stays unchanged.
+/// Changes to the settings of a queue. A setting that is nil does not change.
 package struct QueueSettings: Sendable, Encodable, Equatable {
   package var paused: Bool?
-  /// The maximum number of the queue's jobs that run at once, pool-wide; `.some(nil)` = any number.
+  /// The maximum number of the queue's jobs that run at once in the whole pool. `.some(nil)` removes the limit.
   package var maxRunning: Int??
-  /// How often a worker looks in this queue first, relative to its other queues: 1 to 1,000.
+  /// How often a worker looks for jobs in this queue first, relative to its other queues: 1 to 1,000.
   package var weight: Int?
-  /// Default options for jobs that are submitted later and do not set their own, by the raw values of ``JobOption``. A nil
-  /// value removes the default.
+  /// The default options of jobs that are submitted later, by the raw values of ``JobOption``. A job's own options take
+  /// precedence. A nil value removes the default.
   package var defaults: [String: JobOption.Value?] = [:]
 
   /// Creates settings that change nothing.
@@ -32,13 +32,13 @@ package struct QueueSettings: Sendable, Encodable, Equatable {
 
 /// The operators' settings of hosts and queues.
 extension JobQueue {
-  /// Sets the pool-wide limits of a host. `name` may be a `*.suffix`, or `*` for all hosts. A limit that is nil stays
-  /// unchanged.
+  /// Sets the limits of a host for the whole pool. `name` may be a `*.suffix`, or `*` for all hosts. A limit that is nil does
+  /// not change.
   ///
   /// - Parameters:
   ///   - cap: the maximum number of concurrent transfers.
-  ///   - interval: the minimum time between starts; `.zero` = none.
-  ///   - burst: the number of starts that may follow each other at once after a pause.
+  ///   - interval: the minimum time between starts; `.zero` removes it.
+  ///   - burst: the number of transfers that may start at once after a pause.
   /// - Throws: `JobQueueError.refused` if `name` is not a host.
   package func setHost(
     _ name: String, cap: Int? = nil, interval: Duration? = nil, burst: Int? = nil
@@ -48,30 +48,32 @@ extension JobQueue {
       [name, cap, interval.map { $0 / .seconds(1) }, burst])
   }
 
-  /// Removes the policy of a host or `*.suffix`.
-  /// - Throws: `JobQueueError.noSuchName` if there is no such policy.
+  /// Removes the limits that were set for a host or a `*.suffix`.
+  /// - Throws: `JobQueueError.noSuchName` if no limits were set for `pattern`.
   package func unsetHost(_ pattern: String) async throws {
     _ = try await naming("policy", pattern) {
       try await rows("SELECT haul.unset_host($1)", [pattern])
     }
   }
 
-  /// Blocks a host: none of its jobs start for this time, or until ``unblockHost(_:)`` if nil. Running transfers continue.
+  /// Blocks a host. None of its jobs start for the time `time`; if it is nil, until ``unblockHost(_:)``. Running transfers
+  /// continue.
   package func blockHost(_ name: String, for time: Duration?) async throws {
     try await rows(
       "SELECT haul.block_host($1, make_interval(secs => $2::double precision))",
       [name, time.map { $0 / .seconds(1) }])
   }
 
-  /// The jobs of a host that wait for start times of their own.
+  /// The jobs of a host that wait for their own start times.
   package struct Scheduled: Sendable, Equatable {
     package var jobs: Int
-    /// The time until the first of them is due; `.zero` if there are none.
+    /// The time until the first of these jobs may start; `.zero` if there are none.
     package var next: Duration
     package var last: Duration
   }
 
-  /// Unblocks a host, whether an operator or a failure blocked it, and clears its failures. Returns the jobs that still wait.
+  /// Unblocks a host that an operator or failures have blocked, and resets its count of failures. Returns the jobs that still
+  /// wait for their own start times.
   /// - Throws: `JobQueueError.noSuchName` for an unknown host.
   @discardableResult
   package func unblockHost(_ name: String) async throws -> Scheduled {
@@ -84,7 +86,7 @@ extension JobQueue {
       last: .seconds(try row.decode("last_due", as: Double?.self) ?? 0))
   }
 
-  /// Creates a queue whose files go to a store.
+  /// Creates a queue. The files of its jobs go to the store `store`.
   package func createQueue(_ name: String, store: String) async throws {
     let _: Int = try await call("SELECT haul.create_queue($1, $2)", [name, store])
   }

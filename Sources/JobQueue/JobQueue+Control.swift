@@ -2,7 +2,7 @@ import FoundationEssentials
 package import JobModel
 import Postgres
 
-/// A filter for jobs. A job must fit all parts that are not nil; commands refuse an empty selector.
+/// A filter for jobs. A job fits if it meets all conditions that are not nil. Commands refuse an empty selector.
 package struct JobSelector: Sendable, Encodable, Equatable {
   package var ids: [Int64]?
   package var batch: String?
@@ -11,7 +11,7 @@ package struct JobSelector: Sendable, Encodable, Equatable {
   package var state: JobState?
   package var error: ErrorClass?
 
-  /// Creates an empty selector.
+  /// Creates a selector without conditions.
   package init() {}
 
   /// The SQL condition for rows `j` of `haul.jobs`. It takes ``parameters`` as $1 to $6.
@@ -31,10 +31,10 @@ package struct JobSelector: Sendable, Encodable, Equatable {
 
 /// The commands of operators.
 extension JobQueue {
-  /// Applies `action` to every job of `selector` in steps that each commit, and returns the number of jobs that it changed.
+  /// Applies `action` to every job of `selector`, and returns the number of changed jobs. Works in steps that each commit.
   ///
-  /// Running jobs are asked to stop and count as changed; their workers stop them within a heartbeat. `onStep` gets the
-  /// number of jobs so far. An action on a whole batch ends early if another command withdraws or replaces it.
+  /// Running jobs are asked to stop and count as changed; their workers stop them at their next heartbeat. `onStep` gets the
+  /// number of changed jobs after each step. An action on a whole batch ends early if another command withdraws or replaces it.
   /// - Throws: `JobQueueError.noSuchName` for a batch, queue, host or id that does not exist.
   package func control(
     _ action: JobAction, _ selector: JobSelector, onStep: (Int) -> Void = { _ in }
@@ -51,9 +51,10 @@ extension JobQueue {
     }
   }
 
-  /// Queues failed and cancelled jobs again, in steps like `control`. Each job is queued once, even if it fails again
-  /// meanwhile. `ifExists` (`fail`, `skip`, `replace` or `rename`) becomes the collision policy of these jobs; if it is nil,
-  /// each job keeps its own.
+  /// Queues failed and cancelled jobs again, in steps that each commit. A job that fails again meanwhile is not queued twice.
+  ///
+  /// `ifExists` (`fail`, `skip`, `replace` or `rename`) becomes the collision policy of these jobs; if it is nil, each job
+  /// keeps its own policy.
   package func retry(
     _ selector: JobSelector, ifExists: String? = nil, onStep: (Int) -> Void = { _ in }
   ) async throws -> Int {
@@ -71,7 +72,7 @@ extension JobQueue {
   }
 
   /// Sets the priority, 0 (first) to 9, of the jobs of `selector` that have not ended. Works in steps that each commit, and
-  /// returns the number of jobs that it changed. A running job uses the new priority when it waits again.
+  /// returns the number of changed jobs. A running job uses the new priority only when it waits again.
   package func prioritize(
     _ selector: JobSelector, to priority: Int, onStep: (Int) -> Void = { _ in }
   ) async throws -> Int {
@@ -86,7 +87,7 @@ extension JobQueue {
   /// The maximum number of jobs that ``affected(_:in:)`` counts.
   package static let mostAffected = 1_000_000
 
-  /// Returns the number of jobs of `selector` in each of these states. Counts at most ``mostAffected`` jobs.
+  /// Returns how many jobs of `selector` are in the given states. Counts at most ``mostAffected`` jobs.
   /// - Throws: `JobQueueError.noSuchName` for a batch, queue, host or id that does not exist.
   package func affected(
     _ selector: JobSelector, in states: [JobState]
@@ -119,12 +120,13 @@ extension JobQueue {
     }
   }
 
-  /// Queues completed jobs again, and returns the number of them that were still completed.
+  /// Queues completed jobs again to download their files a second time. Returns the number of queued jobs; a job that is no
+  /// longer completed does not count.
   package func redo(_ jobs: [Int64]) async throws -> Int {
     try await call("SELECT haul.redo($1::bigint[])", [jobs])
   }
 
-  /// Records the marker of a store directory, and returns the id of the store instance. Repeating the call is not an error.
+  /// Records the marker id of a store directory, and returns the id of the store instance. A second call is not an error.
   package func initStore(
     name: String, marker: String, machine: String, root: String
   ) async throws -> Int {
@@ -132,26 +134,27 @@ extension JobQueue {
       "SELECT haul.init_store($1, $2::uuid, $3, $4)", [name, marker, machine, root])
   }
 
-  /// Returns the id that distinguishes part files of this database from those of other databases in the same store.
+  /// Returns the pool's id. It distinguishes the pool's part files from those of other pools in one store directory.
   package func poolID() async throws -> String { try await call("SELECT haul.pool_id()", []) }
 
-  /// Takes back the leases of workers whose processes have ended, as the caller knows, and returns the number of leases.
+  /// Takes the jobs back from workers whose processes are known to have ended. Returns the number of jobs.
   package func rescue(workers: [Int64]) async throws -> Int {
     try await call("SELECT jsonb_array_length(haul.rescue_workers($1::bigint[]))", [workers])
   }
 
-  /// The result of an operator's rescue of a worker.
+  /// The result of taking a worker's jobs back on an operator's command.
   package struct RescuedWorker: Sendable, Equatable {
     /// The number of jobs that were taken back.
     package let jobs: Int
-    /// Whether the worker had stopped or died before the rescue.
+    /// Whether the worker had already stopped or died.
     package let hadEnded: Bool
-    /// The number of jobs that the worker keeps until another session unlocks their hosts. The leader then takes them back.
+    /// The number of jobs that could not be taken back yet, because another session has locked their hosts. The leader takes
+    /// them back later.
     package let kept: Int
   }
 
-  /// Takes back the jobs of a worker at once, whatever the clocks say, and gives it no new ones. Returns nil if there is no
-  /// such worker.
+  /// Takes all jobs back from a worker at once, even if its leases have not expired, and gives the worker no new jobs. Returns
+  /// nil if the worker does not exist.
   package func rescueWorker(_ worker: Int64) async throws -> RescuedWorker? {
     let row = try await rows("SELECT jobs, had_ended, kept FROM haul.rescue_worker($1)", [worker])[
       0]

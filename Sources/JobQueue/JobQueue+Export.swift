@@ -2,10 +2,10 @@ import FoundationEssentials
 package import JobModel
 import Postgres
 
-/// A job as it was submitted.
+/// A job in the form in which it was submitted.
 package struct ExportedJob: Sendable, Equatable {
   package let job: Int64
-  /// The complete URL, including the values that sign it. Do not show it to people.
+  /// The complete URL, including signatures and other secrets. Do not show it to people.
   package let url: String
   package let path: String
   package let priority: Int
@@ -13,8 +13,8 @@ package struct ExportedJob: Sendable, Equatable {
 }
 
 extension JobQueue {
-  /// Returns at most `limit` jobs of `selector` with an id above `after`, in the order of their ids. An empty selector means
-  /// all jobs. `left` leaves out completed jobs.
+  /// Returns at most `limit` jobs of `selector` whose ids are greater than `after`, in the order of their ids. An empty
+  /// selector means all jobs. With `left`, completed jobs are omitted.
   /// - Throws: `JobQueueError.noSuchName` for a batch, queue, host or id that does not exist.
   package func export(
     _ selector: JobSelector, left: Bool, after: Int64, limit: Int

@@ -1,13 +1,13 @@
 import JobModel
 import Postgres
 
-/// A page of a job list.
+/// One page of a list of jobs.
 package struct JobPage: Sendable, Equatable {
   /// The jobs that the search found, newest first.
   package var rows: [JobRow]
-  /// The jobs that were requested by id and that the search did not find, newest first.
+  /// The jobs that the caller requested by id and that the search did not find, newest first.
   package var others: [JobRow]
-  /// The upper bound for the next page: its jobs have ids below this one. nil if there are no more jobs.
+  /// The upper bound for the next page: all its jobs have smaller ids. nil if there are no more jobs.
   package var older: Int64?
 
   package init(rows: [JobRow], others: [JobRow] = [], older: Int64? = nil) {
@@ -22,8 +22,10 @@ extension JobQueue {
   /// The maximum number of jobs that one call examines, even if it finds few.
   package static let mostLooked = 10_000
 
-  /// Returns at most `limit` jobs of `selector` with an id below `before` whose path or URL contains `text`, newest first. The
-  /// rows lack token, durable bytes, digest, options and media type. `others` are read in the same snapshot.
+  /// Returns at most `limit` jobs of `selector` whose ids are less than `before` and whose path or URL contains `text`, newest
+  /// first.
+  ///
+  /// The rows lack token, durable bytes, digest, options and media type. The jobs of `others` are read in the same snapshot.
   /// - Throws: `JobQueueError.noSuchName` for a batch, queue or host that does not exist.
   package func find(
     _ selector: JobSelector, text: String = "", before: Int64 = .max, limit: Int,
@@ -50,8 +52,8 @@ extension JobQueue {
     return page
   }
 
-  /// Returns at most `limit` jobs of `selector` whose path or URL contains `text`, ignoring case, newest first. If there are
-  /// fewer than `limit`, it reads all jobs of the selector.
+  /// Returns at most `limit` jobs of `selector` whose path or URL contains `text` in upper or lower case, newest first. If
+  /// fewer jobs match, the function reads all jobs of the selector.
   /// - Throws: `JobQueueError.noSuchName` for a batch, queue, host or id that does not exist.
   package func jobs(
     _ selector: JobSelector, containing text: String, limit: Int
@@ -68,8 +70,8 @@ extension JobQueue {
     return try await jobs(ids)
   }
 
-  /// Returns these jobs in any order, with the columns of ``find(_:text:before:limit:looking:and:)``. Jobs that no longer
-  /// exist are missing.
+  /// Returns the jobs with these ids, unsorted, with the columns of ``find(_:text:before:limit:looking:and:)``. Omits jobs that
+  /// no longer exist.
   package func listed(_ jobs: [Int64]) async throws -> [JobRow] {
     try await rows("SELECT \(Self.listed) FROM haul.jobs j WHERE j.job = ANY ($1)", [jobs])
       .map { try JobRow(listed: $0) }

@@ -1,4 +1,4 @@
-/// A row of `haul.operations`: a command that changed jobs, a queue, a host or a worker.
+/// A row of the view `haul.operations`: an operator's command that changed jobs, a queue, a host or a worker.
 package struct OperationRow: Sendable, Decodable, Equatable {
   package let id: Int64
   package let at: String
@@ -6,21 +6,21 @@ package struct OperationRow: Sendable, Decodable, Equatable {
   package let login: String
   package let action: String
   package let target: String
-  /// The number of jobs that the command changed; nil for a command that is not about jobs.
+  /// The number of jobs that the command changed; nil if the command was not about jobs.
   package let jobs: Int64?
-  /// The ids of up to 100 jobs that it changed; empty for a whole batch.
+  /// The ids of up to 100 jobs that the command changed; empty for a command on a whole batch.
   package let firstJobs: [Int64]
 }
 
 extension JobQueue {
-  /// The command of an operator with this id; nil if it is not kept any more.
+  /// Returns the operator's command with this id; nil if the database has deleted its record.
   package func operation(_ id: Int64) async throws -> OperationRow? {
     let rows: [OperationRow] = try await view(
       "SELECT to_json(v) FROM (SELECT o.* FROM haul.operations o WHERE o.id = $1) v", [id])
     return rows.first
   }
 
-  /// The last command that is known to have changed `job`, by itself or with its whole batch.
+  /// Returns the last recorded command of an operator that changed `job`, alone or with its whole batch; nil if none is known.
   package func lastOperation(on job: JobRow) async throws -> OperationRow? {
     let rows: [OperationRow] = try await view(
       """
@@ -33,7 +33,7 @@ extension JobQueue {
     return rows.first
   }
 
-  /// At most `limit` commands of operators, the newest first.
+  /// Returns at most `limit` commands of operators, newest first.
   package func operations(limit: Int) async throws -> [OperationRow] {
     try await view(
       """

@@ -1,26 +1,26 @@
 import Postgres
 
-/// A line whose file an earlier job has downloaded. The caller checks whether the file is still there.
+/// A submitted line whose file an earlier job has already downloaded. The caller checks whether the file still exists.
 package struct FinishedLine: Sendable, Equatable {
   /// The number of the submitted line.
   package let line: Int
-  /// The path where the file was published, below the store's root.
+  /// The path of the published file, below the store's root.
   package let path: String
-  /// The file's length in bytes when it was published.
+  /// The length of the file in bytes when it was published.
   package let bytes: Int64
-  /// A digest that the line requires and that was not verified at the download, as `alg=digest`; nil if there is none.
+  /// A digest that the line requires but that the earlier download did not verify, as `alg=digest`; nil if there is none.
   package let digest: String?
 }
 
-/// The result of a submission that takes over earlier jobs.
+/// The result of submitting lines that may take over earlier jobs.
 package struct ResubmitReply: Sendable, Equatable {
-  /// The lines whose files were finished already. They do not become jobs.
+  /// The lines whose files were already downloaded. They do not become jobs.
   package let finished: [FinishedLine]
-  /// The number of new jobs.
+  /// The number of jobs that were created.
   package let submitted: Int
   /// The number of earlier jobs that this submission took over, with their durable bytes.
   package let takenOver: Int
-  /// The number of these earlier jobs that had not ended and keep their URL.
+  /// The number of jobs in `takenOver` that had not ended. They keep their URL.
   package let unfinished: Int
 }
 
@@ -33,14 +33,14 @@ private struct ResubmitCounts: Sendable, Decodable {
 }
 
 extension JobQueue {
-  /// Submits all lines or none as jobs of this submission. Takes over earlier jobs with the same paths if they wait or have
-  /// ended. Durable on return.
+  /// Submits all lines or none as jobs of this submission. Takes over earlier jobs with equal paths if these jobs wait or have
+  /// ended. The jobs are durable on return.
   ///
-  /// - Parameter isDone: returns whether the file of an earlier, completed job with the same URL is still unchanged. If so,
-  ///   the line is left out. With the policies `replace` and `rename`, only jobs of the same policy count, and only while
-  ///   jobs of their queue wait or run. The transaction waits for the answer.
+  /// - Parameter isDone: returns whether the file of an earlier, completed job with an equal URL is still unchanged. If so, no
+  ///   job is created for the line. With the policies `replace` and `rename`, only jobs with an equal policy count, and only
+  ///   while jobs of their queue wait or run. The transaction waits for the answer.
   /// - Throws: `JobQueueError.busy` if one of the earlier jobs is running now, `.noSuchName` for the queue;
-  ///   `SubmissionError.conflicts` for one path with two URLs, `.miscounted` if a line is lost. Then nothing is changed.
+  ///   `SubmissionError.conflicts` for one path with two URLs, `.miscounted` if a line is lost. In these cases nothing changes.
   package func resubmit(
     _ submission: Submission, _ lines: [SubmitLine],
     isDone: @escaping @Sendable (FinishedLine) async -> Bool

@@ -4,7 +4,7 @@ package import JobModel
 ///
 /// Ages and durations are in seconds, and times in seconds since 1970, both by the database's clock.
 extension JobQueue {
-  /// Returns the totals of the whole pool. The cost does not depend on the number of jobs.
+  /// Returns the totals of the whole pool. The time of the query does not depend on the number of jobs.
   package func totals() async throws -> PoolTotals {
     try await one(
       """
@@ -27,7 +27,7 @@ extension JobQueue {
       """, [limit])
   }
 
-  /// Returns the minutes since `moment` in which jobs ended, in ascending order.
+  /// Returns a row for each minute since `moment` in which jobs ended, oldest first. `moment` is in seconds since 1970.
   package func minutes(since moment: Double) async throws -> [EndedInMinute] {
     try await view(
       """
@@ -48,7 +48,7 @@ extension JobQueue {
       """, [])
   }
 
-  /// Returns the number of hosts for each reason why no more jobs start. Reads every host.
+  /// Returns the number of hosts for each reason why no more jobs start. Reads all hosts.
   package func hostCounts() async throws -> [HostCount] {
     try await view(
       """
@@ -57,12 +57,12 @@ extension JobQueue {
       """, [])
   }
 
-  /// Returns the number of ended attempts by result. Reads all attempts.
+  /// Returns the number of ended attempts for each result. Reads all attempts.
   package func attemptResults() async throws -> [AttemptResultCount] {
     try await view("SELECT to_json(v) FROM (SELECT a.* FROM haul.attempt_results a) v", [])
   }
 
-  /// Returns the failed jobs by error class, the most frequent class first. Reads all failed jobs.
+  /// Returns the number of failed jobs for each error class, most frequent first. Reads all failed jobs.
   package func failureClasses() async throws -> [FailureClass] {
     try await view(
       """
@@ -78,7 +78,7 @@ extension JobQueue {
   }
 }
 
-/// A row of `haul.totals`.
+/// A row of the view `haul.totals`: counts and sums of the whole pool.
 package struct PoolTotals: Sendable, Decodable, Equatable {
   package var jobs: Int64
   package var completed: Int64
@@ -89,14 +89,14 @@ package struct PoolTotals: Sendable, Decodable, Equatable {
   /// The total size of the files of completed jobs, in bytes.
   package var completedBytes: Int64
   package var running: Int64
-  /// The current rate in bytes per second.
+  /// The current download rate in bytes per second.
   package var rate: Int64
-  /// Seconds since the last maintenance round of any leader; nil if there was none since the server started.
+  /// The time in seconds since the last maintenance round; nil if there was none since the server started.
   package var leaderRoundAge: Double?
   package var now: Double
 }
 
-/// A row of `haul.running`, as the status page shows it.
+/// A row of the view `haul.running`: a running job, with the columns for the status page.
 package struct RunningJob: Sendable, Decodable, Equatable {
   package var job: Int64
   package var path: String
@@ -108,16 +108,16 @@ package struct RunningJob: Sendable, Decodable, Equatable {
   package var attempt: Int
   package var bytes: Int64
   package var total: Int64?
-  /// The current rate in bytes per second.
+  /// The current download rate in bytes per second.
   package var rate: Int64
   package var secondsLeft: Double?
-  /// Seconds since the lease began.
+  /// The time in seconds since the worker claimed the job.
   package var age: Double
-  /// The operator's command `cancel` or `pause` that the worker has not carried out yet.
+  /// The operator's command for this job, `cancel` or `pause`, if the worker has not carried it out yet; otherwise nil.
   package var command: String?
 }
 
-/// A row of `haul.throughput`.
+/// A row of the view `haul.throughput`: the jobs that ended in one minute.
 package struct EndedInMinute: Sendable, Decodable, Equatable {
   /// The start of the minute, in seconds since 1970.
   package var minute: Int64
@@ -127,7 +127,7 @@ package struct EndedInMinute: Sendable, Decodable, Equatable {
   /// The total size of the files that were completed in this minute, in bytes.
   package var bytes: Int64
 
-  /// Creates a minute.
+  /// Creates the row of a minute.
   package init(minute: Int64, completed: Int64, failed: Int64, cancelled: Int64, bytes: Int64) {
     self.minute = minute
     self.completed = completed
@@ -137,49 +137,49 @@ package struct EndedInMinute: Sendable, Decodable, Equatable {
   }
 }
 
-/// The workers of `haul.workers` that are in one state.
+/// The number of workers in one state.
 package struct WorkerCount: Sendable, Decodable, Equatable {
   package var state: WorkerState
   package var workers: Int64
-  /// The sum of the numbers of jobs that these workers may run at once.
+  /// The total number of jobs that these workers may run at once.
   package var concurrency: Int64
-  /// Seconds since the last heartbeat of the worker that has been silent longest.
+  /// The time in seconds since the last heartbeat of the worker that has been silent longest.
   package var silence: Double
 }
 
 extension [WorkerCount] {
-  /// Returns the number of workers in this state.
+  /// Returns how many workers are in this state.
   package func workers(_ state: WorkerState) -> Int64 {
     first { $0.state == state }?.workers ?? 0
   }
 }
 
-/// Hosts of `haul.hosts` with the same reason why no more jobs start.
+/// The number of hosts with one reason why no more jobs start.
 package struct HostCount: Sendable, Decodable, Equatable {
-  /// The reason; nil if jobs may start.
+  /// The reason why no more jobs start; nil if jobs may start.
   package var whyIdle: String?
   package var hosts: Int64
   /// The number of these hosts that have waiting jobs.
   package var waiting: Int64
 }
 
-/// A row of `haul.attempt_results`.
+/// A row of the view `haul.attempt_results`: the number of attempts that ended with one result.
 package struct AttemptResultCount: Sendable, Decodable, Equatable {
   package var result: AttemptResult
   package var attempts: Int64
-  /// The bytes that these attempts received over the network.
+  /// The number of bytes that these attempts received over the network.
   package var fetched: Int64
   /// The number of released or rescued attempts whose job another worker took over.
   package var takenOver: Int64
 }
 
-/// A row of `haul.failure_classes`.
+/// A row of the view `haul.failure_classes`: the failed jobs with one error class.
 package struct FailureClass: Sendable, Decodable, Equatable {
   package var error: ErrorClass?
   package var jobs: Int64
   package var lastJob: Int64
   package var lastHost: String
   package var lastMessage: String?
-  /// Seconds since the last of these jobs failed.
+  /// The time in seconds since the last of these jobs failed.
   package var lastAge: Double
 }

@@ -1,24 +1,25 @@
 import Postgres
 
 extension JobQueue {
-  /// The maximum number of lines that become jobs in one transaction. With more, other submissions with the same hosts or
-  /// paths wait longer. With fewer, the lanes of hosts with many lines are armed more often.
+  /// The maximum number of lines that become jobs in one transaction. A larger number delays other submissions with equal hosts
+  /// or paths. A smaller number updates the lanes of hosts with many lines more often.
   package static let submitLimit = 100_000
   /// The time between two checks of running jobs that were asked to stop.
   private static let patience = Duration.milliseconds(500)
 
-  /// Submits lines as they arrive, and keeps only a few pieces of them in memory. Durable on return. Lines that are jobs
-  /// already are skipped, so that a submission can be repeated.
+  /// Submits lines as they arrive, and keeps only a few pieces of them in memory. The jobs are durable on return. Lines that
+  /// are already jobs are skipped, so that a submission can be repeated.
   ///
-  /// All lines are read, staged and checked before the first job exists. Up to ``submitLimit`` lines are then submitted
-  /// all or none. With more lines, the jobs of complete transactions stay if the submission breaks off.
+  /// All lines are read, stored and checked before the first job exists. Up to ``submitLimit`` lines are then submitted in one
+  /// transaction. More lines take several transactions; if the submission is interrupted, the jobs of complete transactions
+  /// stay.
   ///
   /// - Parameters:
   ///   - pieces: some thousand lines each. An error from this sequence ends the submission, and nothing is submitted.
-  ///   - isRefused: is called after the last piece. If it returns true, nothing is submitted and this throws `conflicts`
+  ///   - isRefused: called after the last piece. If it returns true, nothing is submitted and the function throws `conflicts`
   ///     with the conflicts that the check found, which may be none.
-  ///   - renewal: the interval between renewals of the submission, also while it waits for `pieces`. A submission without
-  ///     renewal for two minutes by the database's clock ends: this then throws `JobQueueError.busy`.
+  ///   - renewal: the interval between renewals of the submission, also while it waits for `pieces`. The database ends a
+  ///     submission that is not renewed for two minutes; the function then throws `JobQueueError.busy`.
   ///   - observe: gets the progress.
   /// - Throws: `SubmissionError`, also `miscounted` after jobs were created; `JobQueueError.noSuchName` for the queue; any
   ///   error of `pieces`.

@@ -1,7 +1,7 @@
 import JobModel
 import Postgres
 
-/// The part of a pool that a reader watches: the whole pool, one queue or one batch.
+/// The part of a pool that a display is about: the whole pool, one queue or one batch.
 package enum PoolPart: Sendable, Hashable {
   case all
   case queue(String)
@@ -11,17 +11,17 @@ package enum PoolPart: Sendable, Hashable {
   fileprivate var batch: String? { if case .batch(let name) = self { name } else { nil } }
 }
 
-/// The state of a pool at one moment.
+/// The figures of a pool at one moment.
 package struct PoolFigures: Sendable, Equatable {
-  /// The number of jobs under lease in the selected part of the pool.
+  /// The number of running jobs in the displayed part of the pool.
   package var running: Int
-  /// The bytes per second that workers receive for the selected part of the pool.
+  /// The rate in bytes per second at which workers download jobs of the displayed part of the pool.
   package var rate: Int64
-  /// The number of jobs of the whole pool that completed since the start of the minute in ``PoolContext``.
+  /// The number of jobs of the whole pool that have completed since the minute of ``PoolContext``.
   package var completed: Int64
-  /// The number of failures in the whole pool in the last hour, including those of jobs that were queued again since.
+  /// The number of failures in the whole pool in the last hour. Jobs that were queued again after their failure count, too.
   package var failed: Int64
-  /// The database's time of day in UTC, `15:04:05`.
+  /// The time of day in UTC by the database's clock, such as `15:04:05`.
   package var time: String
 
   package init(
@@ -35,10 +35,11 @@ package struct PoolFigures: Sendable, Equatable {
   }
 }
 
-/// The database, the rights of its user, and the minute from which completed jobs are counted.
+/// The facts that do not change during a display: the database, the rights of its user, and the minute from which completed
+/// jobs are counted.
 package struct PoolContext: Sendable, Decodable, Equatable {
   package var database: String
-  /// The start of a minute, as the database writes times.
+  /// The start of the minute from which completed jobs are counted, in PostgreSQL's text form.
   package var minute: String
   package var may: DatabaseFacts.Rights
 
@@ -49,21 +50,21 @@ package struct PoolContext: Sendable, Decodable, Equatable {
   }
 }
 
-/// The process that does the pool's maintenance.
+/// The kind of process that runs the pool's maintenance.
 package enum PoolLeader: String, Sendable {
   case coordinator, worker
-  /// A session with another application name.
+  /// The leader is a session with an unknown application name.
   case other
 }
 
-/// A row of `haul.running` with all columns that a display needs.
+/// A row of the view `haul.running`: a running job, with all columns that a display needs.
 package struct TransferRow: Sendable, Equatable {
   package var job: Int64
   package var path: String
   package var bytes: Int64
-  /// The complete length in bytes; nil = unknown.
+  /// The length of the whole file in bytes; nil if it is not known.
   package var total: Int64?
-  /// The current rate in bytes per second.
+  /// The current download rate in bytes per second.
   package var rate: Int64
   package var worker: Int64
   package var machine: String
@@ -71,13 +72,13 @@ package struct TransferRow: Sendable, Equatable {
   package var host: String
   package var batch: String?
   package var attempt: Int
-  /// The bytes that survive if the worker crashes now.
+  /// The number of bytes that survive if the worker crashes now.
   package var durable: Int64?
-  /// Seconds since the lease began.
+  /// The time in seconds since the worker claimed the job.
   package var seconds: Double
-  /// The operator's command `cancel` or `pause` that the worker has not carried out yet.
+  /// The operator's command for this job, `cancel` or `pause`, if the worker has not carried it out yet; otherwise nil.
   package var command: String?
-  /// The job after its lease has ended; nil while it runs and in rows that come from the view.
+  /// The job after it has stopped running; nil while it runs, and in all rows from the view.
   package var ended: JobRow?
 
   package init(
@@ -103,10 +104,10 @@ package struct TransferRow: Sendable, Equatable {
   }
 }
 
-/// The workers of a pool that have not ended.
+/// The number of workers of a pool that have not ended.
 package struct PoolWorkers: Sendable, Equatable {
   package var count: Int
-  /// The number of these workers that are silent or cannot write to a store.
+  /// The number of workers that are silent or cannot write to a store.
   package var troubled: Int
 
   package init(count: Int, troubled: Int) {
@@ -120,11 +121,11 @@ package struct PoolWorkers: Sendable, Equatable {
   }
 }
 
-/// Counts of waiting jobs. Running and ended jobs are not counted.
+/// The number of waiting jobs, without running and ended jobs.
 package struct PoolWaiting: Sendable, Equatable {
   /// The number of jobs that start without an operator. All waiting jobs of a batch count, unless the whole batch is paused.
   package var jobs: Int64 = 0
-  /// The number of jobs that start only after an operator's command.
+  /// The number of paused jobs, which start only after an operator's command.
   package var paused: Int64 = 0
 
   package init(jobs: Int64 = 0, paused: Int64 = 0) {
@@ -144,7 +145,7 @@ extension JobQueue {
       """, [connection.database])
   }
 
-  /// Returns the state of the pool. `running` and `rate` are about `part`, and all other values about the whole pool.
+  /// Returns the figures of the pool. `running` and `rate` are about `part`, and all other values about the whole pool.
   package func poolFigures(of part: PoolPart, since: PoolContext) async throws -> PoolFigures {
     let row = try await rows(
       """
@@ -165,7 +166,7 @@ extension JobQueue {
       failed: try row.decode(3), time: try row.decode(4))
   }
 
-  /// Returns the number of failures in the last hour, including those of jobs that were queued again since.
+  /// Returns the number of failures in the last hour. Jobs that were queued again after their failure count, too.
   package func failedLately() async throws -> Int64 {
     try await call(
       """
@@ -173,7 +174,7 @@ extension JobQueue {
       """, [])
   }
 
-  /// Returns the kind of session that holds the leader's lock (session_lock(0) in 20_register.sql); nil if none holds it.
+  /// Returns which kind of process holds the leader's lock (session_lock(0) in 20_register.sql); nil if none holds it.
   package func poolLeader() async throws -> PoolLeader? {
     let names = try await rows(
       """
@@ -192,7 +193,7 @@ extension JobQueue {
     }
   }
 
-  /// Returns the number of waiting jobs of `part`. Counts the rows of a queue; a batch has maintained totals.
+  /// Returns the number of waiting jobs of `part`. For a queue, the query counts rows; for a batch, it reads stored totals.
   package func waiting(in part: PoolPart) async throws -> PoolWaiting {
     if let batch = part.batch {
       guard let row = try await batches([batch], limit: 1).first else { return PoolWaiting() }
@@ -210,7 +211,7 @@ extension JobQueue {
     return PoolWaiting(jobs: try row.decode(0), paused: try row.decode(1))
   }
 
-  /// Returns at most `limit` running jobs of `part`, the longest-running first.
+  /// Returns at most `limit` running jobs of `part`, longest-running first.
   package func transfers(of part: PoolPart, limit: Int) async throws -> [TransferRow] {
     let rows = try await rows(
       """

@@ -1,13 +1,13 @@
 import JobModel
 import Postgres
 
-/// The selection of finished files to compare.
+/// A selection of finished files to verify.
 package struct FileSelection: Sendable {
-  /// A random part of the files.
+  /// A random sample of the files.
   package struct Sample: Sendable {
-    /// The fraction of all files, from 0 to 1.
+    /// The size of the sample as a fraction of all files, from 0 to 1.
     package var fraction: Double
-    /// The seed of the random choice. The same seed always chooses the same files.
+    /// The seed of the random choice. One seed always chooses the same files.
     package var seed: Int64
 
     package init(fraction: Double, seed: Int64) {
@@ -16,9 +16,10 @@ package struct FileSelection: Sendable {
     }
   }
 
-  /// The jobs whose files are compared. Only completed jobs have files.
+  /// The jobs whose files are verified. Only completed jobs have files.
   package var jobs: JobSelector
-  /// Only files that were finished at this time or later, in seconds since 1970 by the database's clock; nil = all.
+  /// The earliest time at which the files were finished, in seconds since 1970 by the database's clock; nil selects files of
+  /// any age.
   package var since: Double?
   package var sample: Sample?
 
@@ -39,7 +40,7 @@ package struct FileSelection: Sendable {
   }
 }
 
-/// Recorded facts about the file of a completed job.
+/// The recorded facts about the file of a completed job.
 package struct FinishedFile: Sendable, Decodable {
   package let job: Int64
   package let queue: String
@@ -49,15 +50,15 @@ package struct FinishedFile: Sendable, Decodable {
   package let digest: String?
 }
 
-/// Counts of the newest ended jobs, by whether digests of their files are known.
+/// The number of newly ended jobs whose files have or lack a known digest.
 package struct DigestCounts: Sendable, Equatable {
-  /// The maximum number of jobs that are counted.
+  /// The maximum number of jobs that are counted, newest first.
   package static let limit = 1_000_000
 
   package var ended: Int
-  /// The number of these jobs that completed.
+  /// The number of the counted jobs that completed.
   package var completed: Int
-  /// The number of completed jobs whose file has no known digest.
+  /// The number of the completed jobs whose file has no known digest.
   package var withoutDigest: Int
 
   package init(ended: Int, completed: Int, withoutDigest: Int) {
@@ -69,7 +70,7 @@ package struct DigestCounts: Sendable, Equatable {
 
 /// The queries of `haul verify`.
 extension JobQueue {
-  /// Returns at most `limit` files of `selection` whose jobs have an id below `before`, newest first.
+  /// Returns at most `limit` files of `selection` whose jobs have ids less than `before`, newest first.
   /// - Throws: `JobQueueError.noSuchName` for a batch, queue, host or id that does not exist.
   package func finishedFiles(
     _ selection: FileSelection, before: Int64 = .max, limit: Int
@@ -84,7 +85,7 @@ extension JobQueue {
       """, selection.parameters + [before, limit])
   }
 
-  /// Returns the number of files of `selection` in `stores`, and the total size in bytes of those with a digest.
+  /// Returns the number of files of `selection` in `stores`, and the total size in bytes of the files with a digest.
   package func fileTotals(
     _ selection: FileSelection, in stores: [String]
   ) async throws -> (files: Int, bytes: Int64) {
@@ -96,8 +97,8 @@ extension JobQueue {
     return (try row.decode(0, as: Int.self), try row.decode(1, as: Int64.self))
   }
 
-  /// Records that the files in these store instances have just been compared. Durable on return. A read-only server, such as
-  /// a standby, records nothing; that is not an error.
+  /// Records that the files in these store instances have just been verified. The record is durable on return. On a read-only
+  /// server, such as a standby, the function records nothing; that is not an error.
   package func recordVerification(of instances: [Int]) async throws {
     try await rows(
       """

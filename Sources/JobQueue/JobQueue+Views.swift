@@ -4,7 +4,8 @@ import Postgres
 
 /// Queries of the views. None of them takes a lock that a claim waits for.
 extension JobQueue {
-  /// Returns at most `limit` jobs of `selector` with an id below `before`, newest first. An empty selector means all jobs.
+  /// Returns at most `limit` jobs of `selector` whose ids are less than `before`, newest first. An empty selector means all
+  /// jobs.
   /// - Throws: `JobQueueError.noSuchName` for a batch, queue, host or id that does not exist.
   package func jobs(
     _ selector: JobSelector, before: Int64 = .max, limit: Int
@@ -22,9 +23,9 @@ extension JobQueue {
       selector.parameters + [before, limit])
   }
 
-  /// Returns at most `limit` jobs of `selector`: running jobs first, then waiting jobs in the order of their starts, then
-  /// ended jobs, newest first. An empty selector means all jobs. These groups are read one after another, so a job that ends
-  /// meanwhile may be listed among the waiting ones.
+  /// Returns at most `limit` jobs of `selector`: running jobs first, then waiting jobs in the order of their starts, then ended
+  /// jobs, newest first. An empty selector means all jobs. The three groups are read one after another, so a job that ends
+  /// meanwhile may be listed among the waiting jobs.
   /// - Throws: `JobQueueError.noSuchName` for a batch, queue, host or id that does not exist.
   package func firstJobs(_ selector: JobSelector, limit: Int) async throws -> [JobRow] {
     if selector != JobSelector() { try await requireNames(selector) }
@@ -50,7 +51,7 @@ extension JobQueue {
   /// The maximum number of jobs that one query looks up by id. For more ids, the planner would read all jobs.
   private static let rowsAtOnce = 10_000
 
-  /// Returns the attempts of a job in ascending order. A running attempt is the last one.
+  /// Returns the attempts of a job, oldest first. A running attempt is the last one.
   package func attempts(of job: Int64) async throws -> [AttemptRow] {
     try await view(
       """
@@ -67,8 +68,8 @@ extension JobQueue {
       """, [job])
   }
 
-  /// Returns at most `limit` workers (nil: no limit) in the order of their registration: every one ever registered, only live
-  /// ones, or those of `ids` in any state.
+  /// Returns at most `limit` workers (nil: no limit) in the order of their registration: all workers ever registered, only live
+  /// workers, or the workers `ids` in any state.
   /// - Throws: `JobQueueError.noSuchName` for an id that does not exist.
   package func workers(
     _ ids: [Int64] = [], includingGone: Bool, limit: Int? = nil
@@ -85,7 +86,7 @@ extension JobQueue {
     return rows
   }
 
-  /// Returns one worker; nil if it never registered.
+  /// Returns the worker with this id; nil if no worker has registered with it.
   package func worker(_ id: Int64) async throws -> WorkerRow? {
     let rows: [WorkerRow] = try await view(
       """
@@ -96,7 +97,7 @@ extension JobQueue {
     return rows.first
   }
 
-  /// Returns the process ids of the workers that hold leases, by worker id.
+  /// Returns the process ids of the workers that hold leases, by the ids of the workers.
   package func leaseHolders() async throws -> [Int64: Int] {
     let rows = try await rows(
       """
@@ -108,7 +109,8 @@ extension JobQueue {
     return Dictionary(uniqueKeysWithValues: pairs)
   }
 
-  /// Returns the number of unfinished jobs with a part file in each store instance, by its id. Needs the rights of the owner.
+  /// Returns the number of unfinished jobs with a part file in each store instance, by the id of the instance. Needs the rights
+  /// of the owner.
   package func interruptedJobs() async throws -> [Int: Int] {
     let rows = try await rows(
       """
@@ -119,7 +121,7 @@ extension JobQueue {
     return Dictionary(uniqueKeysWithValues: pairs)
   }
 
-  /// Returns queues ordered by name: all, or those of `names`.
+  /// Returns all queues, or the queues `names`, in the order of their names.
   /// - Throws: `JobQueueError.noSuchName` for a name that does not exist.
   package func queues(_ names: [String] = [], limit: Int? = nil) async throws -> [QueueRow] {
     let rows: [QueueRow] = try await view(
@@ -131,7 +133,7 @@ extension JobQueue {
     return rows
   }
 
-  /// Returns store instances ordered by store name and id: all, or those of the stores `names`.
+  /// Returns all store instances, or the instances of the stores `names`, in the order of store name and id.
   /// - Throws: `JobQueueError.noSuchName` for a name that does not exist.
   package func stores(_ names: [String] = [], limit: Int? = nil) async throws -> [StoreRow] {
     let rows: [StoreRow] = try await view(
@@ -149,8 +151,8 @@ extension JobQueue {
     try await call("SELECT EXISTS (SELECT FROM haul.queues q WHERE q.store = $1)", [store])
   }
 
-  /// Returns host policies ordered by pattern: all, or those of `patterns`.
-  /// - Throws: `JobQueueError.noSuchName` for a pattern that has none.
+  /// Returns the limits that were set for hosts, all or only those for `patterns`, in the order of their patterns.
+  /// - Throws: `JobQueueError.noSuchName` for a pattern without limits.
   package func policies(_ patterns: [String] = [], limit: Int? = nil) async throws -> [PolicyRow] {
     let rows: [PolicyRow] = try await view(
       """
@@ -162,8 +164,8 @@ extension JobQueue {
     return rows
   }
 
-  /// Returns whether a job exists on a host that fits `pattern`: a name, `*.suffix` or `*`. Reads all jobs if none of them
-  /// ever waited or started.
+  /// Returns whether a job exists on a host that fits `pattern`: a name, `*.suffix` or `*`. Reads all jobs if no job of these
+  /// hosts has ever waited or started.
   package func hasJobs(onHost pattern: String) async throws -> Bool {
     try await call(
       """
@@ -176,7 +178,7 @@ extension JobQueue {
   }
 
   /// Returns at most `limit` hosts, filtered by `names` and by the reason `idle` if given. Hosts with the most running jobs
-  /// come first, then hosts with waiting jobs, then by name.
+  /// come first, then hosts with waiting jobs, then all others by name.
   /// - Throws: `JobQueueError.noSuchName` for a name that does not exist.
   package func hosts(
     _ names: [String] = [], idle: String? = nil, limit: Int
@@ -192,18 +194,19 @@ extension JobQueue {
     return rows
   }
 
-  /// Returns the number of batches that have jobs of their own, or of those that have none.
+  /// Returns the number of batches that have jobs of their own, or the number of batches that have none.
   package func batchCount(withJobs: Bool) async throws -> Int64 {
     try await call("SELECT count(*) FROM haul.batches b WHERE (b.jobs > 0) = $1", [withJobs])
   }
 
-  /// Returns the maximum number of concurrent transfers to a host without its own policy: the policy of `*`, or 4.
+  /// Returns the maximum number of concurrent transfers to a host without its own policy: the limit of the policy `*`; 4
+  /// without such a policy.
   package func usualHostCap() async throws -> Int {
     try await call(
       "SELECT coalesce((SELECT p.cap FROM haul.policies p WHERE p.pattern = '*'), 4)::bigint", [])
   }
 
-  /// Returns which workers serve the queue now; nil if there is no such queue.
+  /// Returns which workers serve the queue now; nil if the queue does not exist.
   package func service(of queue: String) async throws -> QueueService? {
     let rows: [QueueService] = try await view(
       """
@@ -220,8 +223,8 @@ extension JobQueue {
     return rows.first
   }
 
-  /// Returns at most `limit` batches, newest first, or those of `names`. With `unfinishedFirst`, batches that have not ended
-  /// come first. A batch has no jobs if all its lines are jobs of other batches; it is listed only by name or with
+  /// Returns at most `limit` batches, newest first, or the batches `names`. With `unfinishedFirst`, batches that have not ended
+  /// come first. A batch has no jobs of its own if all its lines are jobs of other batches; it is listed only by name or with
   /// `includingEmpty`.
   /// - Throws: `JobQueueError.noSuchName` for a name that does not exist.
   package func batches(
@@ -238,8 +241,8 @@ extension JobQueue {
     return rows
   }
 
-  /// Returns at most `limit` groups of jobs that failed alike, the latest hours first. Filters by the batch, class and host of
-  /// `selector` if given. Reads all failed jobs, or all jobs of the batch.
+  /// Returns at most `limit` groups of failed jobs with similar failures, latest hour first. Filters by the batch, error class
+  /// and host of `selector` if given. Reads all failed jobs, or all jobs of the batch.
   package func failures(of selector: JobSelector = JobSelector(), limit: Int) async throws
     -> [FailureRow]
   {
@@ -258,7 +261,8 @@ extension JobQueue {
       """, [selector.batch, selector.error?.rawValue, selector.host, limit])
   }
 
-  /// Throws `JobQueueError.noSuchName` for a batch, queue, host or id of `selector` that does not exist, with similar names.
+  /// Checks that the batch, queue, host and id in `selector` exist. Otherwise throws `JobQueueError.noSuchName` with similar
+  /// names.
   package func requireNames(_ selector: JobSelector) async throws {
     do {
       try await rows("SELECT haul.check_selector($1::jsonb)", [try Self.json(selector)])
@@ -309,8 +313,8 @@ extension JobQueue {
     }
   }
 
-  /// Returns other names that `name` may stand for: longer names that start with it, such as a host with a port, and names
-  /// with the same first letter.
+  /// Returns existing names similar to `name`: longer names that start with it, such as a host with a port, and names with an
+  /// equal first letter.
   package func names(_ kind: String, near name: String) async throws -> [String] {
     let names =
       try await names(kind, startingWith: name)
@@ -318,13 +322,14 @@ extension JobQueue {
     return names.filter { $0 != name }
   }
 
-  /// Returns at most 100 names of this kind (`queue`, `store`, `batch`, `host`, `listed host`, `policy`, `worker`) with this
-  /// prefix.
+  /// Returns at most 100 names of this kind with this prefix. The kinds are `queue`, `store`, `batch`, `host`, `listed host`,
+  /// `policy` and `worker`.
   package func names(_ kind: String, startingWith prefix: String) async throws -> [String] {
     try await rows("SELECT haul.names($1, $2)", [kind, prefix]).map { try $0.decode(0) }
   }
 
-  /// Returns the time from now to `moment`, in seconds since 1970, by the database's clock. Negative if `moment` is past.
+  /// Returns the time from now to `moment` by the database's clock. `moment` is in seconds since 1970. The result is negative
+  /// if `moment` has passed.
   package func time(until moment: Double) async throws -> Duration {
     let seconds: Double = try await call(
       "SELECT extract(epoch FROM to_timestamp($1) - clock_timestamp())", [moment])

@@ -3,31 +3,31 @@ import Schema
 
 /// The calls of a worker. Every call after `register` carries the worker's id and secret.
 extension JobQueue {
-  /// The id and secret that identify a registered worker.
+  /// The id and the secret with which a registered worker makes its calls.
   package struct Caller: Sendable {
     package let worker: Int64
     let secret: String
 
-    /// Creates the caller for a registration.
+    /// Creates the caller from the database's reply to a registration.
     package init(_ registration: Registration) {
       worker = registration.worker
       secret = registration.secret
     }
   }
 
-  /// A store directory with its marker, as a worker found it on its disk.
+  /// The marker id of a store directory, as a worker read it from disk.
   package struct StoreMarker: Sendable, Encodable {
     let store: String
     let marker: String
 
-    /// Creates a marker. `marker` is the UUID that was read from the directory mounted as `store`.
+    /// Creates a value. `marker` is the UUID from the directory that is mounted as the store `store`.
     package init(store: String, marker: String) {
       self.store = store
       self.marker = marker
     }
   }
 
-  /// Registers this process as a worker that claims from `queues`; nil means every queue whose store it mounts.
+  /// Registers this process as a worker that claims jobs from `queues`; nil means every queue whose store the worker mounts.
   /// - Throws: `JobQueueError.versionNotServed`; `.noSuchName` for an unknown store, marker or queue, or for a queue whose
   ///   files go to a store that this worker does not mount.
   package func register(
@@ -39,8 +39,8 @@ extension JobQueue {
       [Schema.version, program, machine, pid, concurrency, try Self.json(stores), queues])
   }
 
-  /// Records which URLs the worker may download: their schemes, and networks besides public addresses. Claims do not depend on
-  /// this.
+  /// Records which URLs the worker can download: their schemes, and networks in addition to public addresses. The record is
+  /// only for messages: it does not affect which jobs the worker can claim.
   package func tellReach(
     _ caller: Caller, schemes: [String], networks: [String]
   ) async throws {
@@ -49,16 +49,16 @@ extension JobQueue {
       [caller.worker, caller.secret, schemes, networks])
   }
 
-  /// Ties this connection's session to the worker. While the session lives, the worker counts as connected.
+  /// Connects this session of the database to the worker. While the session lives, the worker counts as connected.
   package func attachSession(_ caller: Caller) async throws {
     try await rows(
       "SELECT haul.attach_session($1, $2)", [caller.worker, caller.secret])
   }
 
-  /// Settles `endings`, then claims up to `room` jobs, in one commit.
+  /// Records the ends of leases, then claims up to `room` jobs, in one commit.
   ///
-  /// `number` is 1, 2, 3, … for this worker. If a reply was lost, a call with its number returns the same reply again.
-  /// If `queues` is nil, the worker claims from every queue whose store it mounts.
+  /// `number` is 1, 2, 3, … for this worker. If a reply was lost, a second call with its number returns the reply again. If
+  /// `queues` is nil, the worker claims from every queue whose store it mounts.
   package func work(
     _ caller: Caller, number: Int64, endings: [LeaseEnding], queues: [String]?, room: Int
   ) async throws -> WorkReply {
@@ -67,8 +67,8 @@ extension JobQueue {
       [caller.worker, caller.secret, number, try Self.json(endings), queues, room])
   }
 
-  /// Extends all leases of the worker, and reports progress and download rates. Locks nothing that a claim holds.
-  /// `seen` is the number of the last `work` call whose reply the worker has read.
+  /// Extends all leases of the worker, and reports progress and download rates. Takes no lock that a claim holds. `seen` is the
+  /// number of the last `work` call whose reply the worker has read.
   package func heartbeat(
     _ caller: Caller, seen: Int64, holding: [Progress], received: [ReceivedRate] = []
   ) async throws -> HeartbeatReply {
@@ -77,8 +77,8 @@ extension JobQueue {
       [caller.worker, caller.secret, seen, try Self.json(holding), try Self.json(received)])
   }
 
-  /// Records durable progress, and returns the live tokens; their rows are durable on return. A stale token is missing in the
-  /// result, and its row changes nothing; that is not an error.
+  /// Records durable progress, and returns the tokens of leases that are still valid. The rows of these leases are durable on
+  /// return. A row with an expired token changes nothing; that is not an error.
   package func checkpoint(_ caller: Caller, _ rows: [CheckpointRow]) async throws -> Set<Int64> {
     let live: [Int64] = try await call(
       "SELECT haul.checkpoint($1, $2, $3::jsonb)",
@@ -92,7 +92,7 @@ extension JobQueue {
       "SELECT haul.is_idle($1, $2, $3::text[])", [caller.worker, caller.secret, queues])
   }
 
-  /// Returns the part files among `parts` of a store instance that are no longer needed.
+  /// Returns those files of `parts` that no job needs any more. `parts` are part files in one store instance.
   package func unneededParts(
     _ caller: Caller, instance: Int, _ parts: [HeartbeatReply.Held]
   ) async throws -> [HeartbeatReply.Held] {
@@ -101,7 +101,8 @@ extension JobQueue {
       [caller.worker, caller.secret, instance, try Self.json(parts)])
   }
 
-  /// Records why the worker cannot write to one of its stores. It then gets no jobs for that store. nil opens the store again.
+  /// Records why the worker cannot write to one of its stores. The worker then gets no jobs for that store. A reason of nil
+  /// ends this.
   package func closeStore(
     _ caller: Caller, _ store: String, because reason: String?
   ) async throws {
@@ -109,14 +110,15 @@ extension JobQueue {
       "SELECT haul.close_store($1, $2, $3, $4)", [caller.worker, caller.secret, store, reason])
   }
 
-  /// Records the signs that the worker left in store directories. Returns the other workers that have signed these instances.
+  /// Records which sign files the worker wrote into its store directories and which signs it did not find. Returns the other
+  /// workers that have signs in these store instances.
   package func signStores(_ caller: Caller, _ signs: [StoreSign]) async throws -> [StorePeer] {
     try await callJSON(
       "SELECT haul.sign_stores($1, $2, $3::jsonb)",
       [caller.worker, caller.secret, try Self.json(signs)])
   }
 
-  /// Ends the registration of the worker: its last call. Jobs that it still holds may be rescued at once.
+  /// Ends the registration of the worker, as its last call. Jobs that the worker still holds may be taken back at once.
   package func stopWorker(_ caller: Caller) async throws {
     try await rows("SELECT haul.stop_worker($1, $2)", [caller.worker, caller.secret])
   }
@@ -124,9 +126,9 @@ extension JobQueue {
 
 /// The calls of the leader, once per second.
 extension JobQueue {
-  /// Returns whether this connection must run maintenance now: it leads until it closes, or the leader hangs.
-  /// - Throws: `PostgresError.noSession` if the server session is not the one that the connection began with. Then another
-  ///   session may hold the lock.
+  /// Returns whether this connection is the leader and must run maintenance now. It stays the leader until it closes or hangs.
+  /// - Throws: `PostgresError.noSession` if a pooler has changed the server process of the connection. Then another session may
+  ///   hold the lock.
   package func lead() async throws -> Bool {
     let row = try await rows("SELECT haul.lead(), pg_backend_pid()", [])[0]
     guard try row.decode(1, as: Int32.self) == connection.backendPID else {
@@ -135,35 +137,37 @@ extension JobQueue {
     return try row.decode(0)
   }
 
-  /// Runs one round of rescue.
+  /// Runs one round that takes jobs back from workers without heartbeats.
   package func rescue() async throws -> RescueReply {
     try await callJSON("SELECT haul.rescue()", [])
   }
 
-  /// Moves up to `limit` due jobs to where they can be claimed. Returns the number of due jobs, and the number of interrupted
-  /// jobs that have waited too long for a worker with their part file and that any worker may now take.
+  /// Makes up to `limit` scheduled jobs ready whose start time has come.
+  ///
+  /// Returns the number of these jobs, and the number of interrupted jobs that have waited too long for a worker with their
+  /// part file, so that any worker may now claim them.
   package func promote(limit: Int) async throws -> (due: Int, unheld: Int) {
     let row = try await rows(
       "SELECT due, unheld FROM haul.promote($1::int)", [limit])[0]
     return (try row.decode("due"), try row.decode("unheld"))
   }
 
-  /// Adds up to `limit` changes to the totals of their batches, and returns their number.
+  /// Adds up to `limit` recorded changes to the totals of their batches, and returns the number of these changes.
   package func rollUp(limit: Int) async throws -> Int {
     try await call("SELECT haul.roll_up($1::int)", [limit])
   }
 
-  /// Continues an operator's command on a whole batch if the operator's program has ended, for up to `limit` jobs.
+  /// Continues an operator's command on a whole batch, for up to `limit` jobs, if the program that ran the command has ended.
   package func sweepOn(limit: Int) async throws {
     let _: Int = try await call("SELECT haul.sweep_on($1::int)", [limit])
   }
 
-  /// Removes up to `limit` staged lines of submissions that broke off.
+  /// Deletes up to `limit` lines of submissions that were interrupted before they created jobs.
   package func clearSubmissions(limit: Int) async throws {
     let _: Int = try await call("SELECT haul.clear_submissions($1::int)", [limit])
   }
 
-  /// Makes partitions until there is room for `room` more jobs.
+  /// Creates partitions until the tables have room for `room` more jobs.
   package func ensurePartitions(room: Int64) async throws {
     let _: Int = try await call("SELECT haul.ensure_partitions($1)", [room])
   }

@@ -2,10 +2,10 @@ import FoundationEssentials
 package import Postgres
 import Schema
 
-/// The SQL functions of the queue as typed calls, one method per function.
+/// The SQL functions of the queue, as one typed method for each function.
 ///
 /// A value uses one connection. It repeats a call that fails because of a deadlock or a serialization conflict. A call whose
-/// connection is lost throws; whether the call took effect is then unknown. `work` may be repeated with the same number.
+/// connection is lost throws; it is then unknown whether the call took effect. `work` may be repeated with an equal number.
 package struct JobQueue: Sendable {
   let connection: Connection
   /// Is called before every repetition after SQLSTATE 40P01 or 40001.
@@ -19,23 +19,23 @@ package struct JobQueue: Sendable {
     self.onRetry = onRetry
   }
 
-  /// The name of the database, as in `Connection.database`.
+  /// The database and its server in a form for people, as in `Connection.database`.
   package var database: String { connection.database }
 
-  /// Runs `body` with a read-only view of one moment, so that its figures are consistent.
+  /// Runs `body` with a queue that reads one snapshot, so that all its figures are consistent. `body` can change nothing.
   package func snapshot<T: Sendable>(
     _ body: @Sendable (JobQueue) async throws -> T
   ) async throws -> T {
     try await connection.snapshot { try await body(JobQueue($0)) }
   }
 
-  /// The schema version that this program contains and needs.
+  /// The schema version that this program contains and requires.
   package static var schemaVersion: Int { Schema.version }
 
   /// This program's version.
   package static var programVersion: String { Schema.program }
 
-  /// Checks that the database and this program fit. A newer database may serve older programs.
+  /// Checks that this program can use the database's schema. A newer database may support older programs.
   /// - Throws: `JobQueueError.schemaTooNew`, `.schemaTooOld` or `.schemaMissing`.
   package func requireSchema() async throws {
     let present = try await servedVersion()
@@ -51,14 +51,14 @@ package struct JobQueue: Sendable {
     }
   }
 
-  /// Returns the version of the newest applied migration, from a function that every role may call; nil if there is no schema.
+  /// Returns the version of the newest applied migration; nil if the schema is missing. Every role may call this.
   package func servedVersion() async throws -> Int? {
     let isThere: Bool = try await call(
       "SELECT to_regprocedure('haul.schema_version()') IS NOT NULL", [])
     return isThere ? try await call("SELECT haul.schema_version()", []) : nil
   }
 
-  /// Returns whether a database with a newer schema also serves this program.
+  /// Returns whether a database with a newer schema still supports this program.
   package func servesThisProgram() async throws -> Bool {
     try await call("SELECT haul.oldest_served_version() <= $1::integer", [Schema.version])
   }

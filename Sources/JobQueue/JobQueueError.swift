@@ -1,40 +1,40 @@
 import JobModel
 import Postgres
 
-/// An error of the queue's functions. Errors of the database itself stay `PostgresError`.
+/// An error of the queue's SQL functions. Errors of the database itself stay `PostgresError`.
 ///
-/// A stale token is not an error: the write changes nothing, and the reply says so.
+/// An expired token is not an error: the write changes nothing, and the reply says so.
 package enum JobQueueError: Error, Sendable, Equatable {
   /// The database has migrations that this program does not know.
   case schemaTooNew(database: Int, program: Int)
-  /// The database has functions and views of a newer program. Nothing was changed.
+  /// The database has functions and views from a newer program. Nothing was changed.
   case functionsTooNew
-  /// Another pool on the server has the roles that a new pool would use. Nothing was changed.
+  /// Another pool on the server uses the role names that a new pool would get. Nothing was changed.
   case rolesTaken(prefix: String, by: String)
-  /// The roles of the pool have another prefix: this one. Nothing was changed.
+  /// The role names of the pool have another prefix, which is the value. Nothing was changed.
   case otherPrefix(String)
-  /// The schema version is older than the first migration of this program.
+  /// The schema version of the database is older than the first migration of this program.
   case schemaTooOld(database: Int, first: Int)
-  /// The database has no Haul schema, or an older version than this program needs.
+  /// The database has no Haul schema, or an older version than this program requires.
   case schemaMissing(database: Int?, program: Int)
   /// The database cannot store every text because its encoding is not UTF8.
   case wrongEncoding(database: String, String)
-  /// The schema `haul` is not Haul's: its owner is not the role `admin`.
+  /// The schema `haul` does not belong to Haul, because its owner is not the role `admin`.
   case foreignSchema(owner: String, admin: String)
-  /// The database no longer serves workers of this version.
+  /// The database no longer supports workers of this version.
   case versionNotServed(String)
-  /// The worker's id is unknown, or the secret is wrong.
+  /// The worker's id is unknown, or its secret is wrong.
   case unknownWorker(String)
   /// No queue, store, batch, host or job has this name. `others` are similar names that exist.
   case noSuchName(String, hint: String?, others: OtherNames? = nil)
   /// The input contradicts itself or existing jobs. Nothing was changed.
   case refused(String, hint: String?)
-  /// A job has the path of a line, but downloads another URL, or no duplicates are allowed. Nothing was changed.
+  /// An existing job has the path of the line but another URL, or the submission allows no duplicates. Nothing was changed.
   case pathTaken(String, hint: String?)
-  /// Another session or worker uses the object now. Nothing was changed.
+  /// Another session or worker is using the object. Nothing was changed.
   case busy(String, hint: String?)
 
-  /// A name that does not exist, and similar names of the same kind that do.
+  /// A name that does not exist, with similar names of its kind that do.
   package struct OtherNames: Sendable, Equatable {
     package let given: String
     package let names: [String]

@@ -1,100 +1,102 @@
 package import JobModel
 
-/// The file that a job downloaded earlier and now asks its source for again. The file stays until a new one replaces it.
+/// The file that a job has already downloaded, if the job now asks its source for a newer version. The file stays until a new
+/// one replaces it.
 package struct EarlierFile: Sendable, Decodable, Equatable {
-  /// The path where the file was published, below the store's root.
+  /// The path of the published file, below the store's root.
   package let path: String
-  /// The file's length in bytes when it was published.
+  /// The length of the file in bytes when it was published; nil if it is not known.
   package let bytes: Int64?
-  /// The digest of the file, if one was verified or recorded.
+  /// The digest of the file, if one was verified or recorded; otherwise nil.
   package let digest: String?
-  /// The transfer's own record of what the source said about the file; nil if there is none.
+  /// What the source said about the file, as the transfer recorded it; nil if there is no record.
   package let source: [String: String]?
 }
 
-/// A worker's time-limited right to a job, with all data that the worker needs to run it.
+/// The exclusive right of a worker to run a job for a limited time, with all data that it needs to run the job.
 package struct Lease: Sendable, Decodable, Equatable {
   package let job: Int64
-  /// The fencing token. It is greater than the token of any earlier lease, and every later write carries it.
+  /// The fencing token. It is greater than the token of any earlier lease, and every later write of the worker carries it.
   package let token: Int64
   package let queue: String
   package let batch: String?
-  /// The name of the store that gets the file.
+  /// The name of the store in which the file is published.
   package let store: String
-  /// The store instance that this worker mounts.
+  /// The id of the store instance that this worker mounts.
   package let instance: Int
   package let url: String
-  /// The host whose limits the job counts against: `name` or `name:port`.
+  /// The host to whose limits the job counts, as `name` or `name:port`.
   package let host: String
   /// The path of the finished file, below the store's root.
   package let path: String
   package let options: JobOptions
-  /// The number of the lease: 1 for the job's first lease.
+  /// The number of this lease of the job; the first lease has the number 1.
   package let attempt: Int
-  /// The transfer's record of durable progress as JSON; nil if no earlier lease wrote one.
+  /// The record of durable progress from an earlier lease, as JSON; nil if there is none.
   package let resume: String?
-  /// The store instance that holds the part file of ``resume``; nil if there is no record.
+  /// The id of the store instance that holds the part file of ``resume``; nil if there is no record.
   package let resumeInstance: Int?
   /// The token of the lease that wrote ``resume``; nil if there is no record.
   package let resumeToken: Int64?
-  /// The final name that an earlier lease was about to give the part file.
+  /// The final name that an earlier lease intended to give the part file; nil if there was none.
   package let intent: String?
-  /// True while the host is known to answer range requests wrongly for files of this directory.
+  /// Whether the host is known to answer range requests wrongly for files of this directory; nil if it is not known.
   package let rangeUnsafe: Bool?
-  /// The finished file of a completed job that asks its source again.
+  /// The file that the job has already downloaded, if the job asks its source for a newer version; otherwise nil.
   package let earlier: EarlierFile?
-  /// The number of consecutive failures of the host; nil if it has answered lately. Negative if it has not answered yet, or
-  /// was silent only once.
+  /// The number of consecutive failures of the host; nil if it has answered lately. Negative if the host has not answered yet,
+  /// or failed to answer only once.
   package let hostFailures: Int?
   /// The number of times that the source changed during earlier attempts.
   package let changes: Int?
-  /// True if an earlier attempt may have ended without a report from its worker. That attempt may have published the file.
+  /// Whether an earlier attempt may have ended without a report from its worker. That attempt may have published the file.
   package let rescued: Bool?
 }
 
-/// The end of a lease as its worker sees it. The database decides what the end means for the job.
+/// The end of a lease as the worker reports it. The database decides what it means for the job.
 package struct LeaseEnding: Sendable, Encodable, Equatable {
-  /// The result of the lease. `released`: the worker gave the job up gracefully because of a drain, cancel or pause, or
+  /// The result of the lease. With `released`, the worker gave the job back gracefully because of a drain, cancel or pause, or
   /// because the job cannot continue on this worker.
   package enum Result: String, Sendable, Encodable { case completed, failed, released }
 
   package var job: Int64
   package var token: Int64
   package var result: Result
-  /// The error class of a failure.
+  /// The error class of a failure; nil without a failure.
   package var error: ErrorClass?
   package var message: String?
-  /// The HTTP status of the last response.
+  /// The HTTP status of the last response; nil if there was none.
   package var status: Int?
-  /// The delay that the server asked for, in seconds.
+  /// The delay in seconds that the server asked for; nil if it asked for none.
   package var retryAfter: Double?
-  /// The host that answered or failed to answer, if it is not the job's own host.
+  /// The host that answered or failed to answer; nil if it is the job's own host.
   package var host: String?
   /// The length of the finished file in bytes.
   package var bytes: Int64?
-  /// True if the job counts as completed because its file existed already and the policy is `skip`. The database ignores it.
+  /// Whether the job counts as completed because its file already existed and the policy is `skip`. The database ignores this
+  /// value.
   package var isSkipped: Bool?
-  /// True if the job asked for the source's time but the source sent none. The database ignores it.
+  /// Whether the job asked for the source's modification time but the source sent none. The database ignores this value.
   package var isUndated: Bool?
-  /// The path of the finished file below the store's root. If the job failed, the path that the file would have got.
+  /// The path of the finished file below the store's root. For a failed job, the path that the file would have.
   package var path: String?
-  /// The job's path, if `path` is missing or differs because a server or a policy named the file. The database ignores it.
+  /// The job's path, if `path` is nil, or differs because a server or a policy chose the name. The database ignores this value.
   package var jobPath: String?
   package var digest: String?
-  /// The transfer's own record of what the source said about the file.
+  /// What the source said about the file, as the transfer recorded it; nil if there is no record.
   package var source: [String: String]?
-  /// Bytes received over the network in this attempt.
+  /// The number of bytes that this attempt received over the network.
   package var fetched: Int64?
-  /// The offset in bytes at which this attempt resumed; 0 = from the start.
+  /// The byte offset at which this attempt resumed; 0 if it started at the beginning.
   package var resumedAt: Int64?
-  /// True if the download could not resume where an earlier attempt had stopped. The database ignores it.
+  /// Whether the download could not resume an earlier attempt and started at the beginning. The database ignores this value.
   package var isAnew: Bool?
   /// The number of times that the source changed during this attempt.
   package var changes: Int?
-  /// True if the server answered a range request wrongly.
+  /// Whether the server answered a range request wrongly.
   package var rangeUnsafe: Bool?
 
-  /// Creates an ending in which all other values are unknown.
+  /// Creates an ending. All other values are nil.
   package init(job: Int64, token: Int64, result: Result) {
     self.job = job
     self.token = token

@@ -7,32 +7,31 @@ package import Schema
 package enum Migrator {
   /// The result of a migration run.
   package struct Report: Sendable, Equatable {
-    /// The versions that this run applied, in ascending order; empty if the schema was up to date.
+    /// The versions of the migrations that this run applied, in ascending order; empty if the schema was up to date.
     package var applied: [Int] = []
-    /// The names of the groups of functions and views that this run replaced because their text differed.
+    /// The names of the groups of functions and views that this run replaced because their text had changed.
     package var refreshed: [String] = []
     /// The name of the database.
     package var database = ""
-    /// The schema version of the database now.
+    /// The schema version of the database after the run.
     package var version: Int
   }
 
-  /// Applies missing migrations: tables and the functions that use them, in one transaction. If several runs are
-  /// concurrent, only one does the work. It is safe on a live pool: it waits two seconds for the lock on a table, because
-  /// other sessions wait behind it, and then tries again a little later.
+  /// Applies missing migrations: tables and the functions that use them, in one transaction. If several runs are concurrent,
+  /// only one does the work. It is safe on a live pool: it waits only two seconds for the lock on a table, because other
+  /// sessions wait behind it, and then tries again a little later.
   ///
   /// Concurrent runs wait for each other at `haul.migration`, in a lock mode that only the owner of the schema may take. No
   /// other login can stop them.
   ///
-  /// `edition` is this program's own schema; only tests pass another one. `force` allows replacing newer functions and
-  /// views. `roles` is for a new pool; an existing pool keeps its roles.
+  /// `edition` is this program's own schema; only tests pass another one. `force` allows replacing newer functions and views.
+  /// `roles` is for a new pool; an existing pool keeps its roles.
   ///
-  /// - Throws: `JobQueueError.schemaTooNew` if the database has migrations that this program does not know; `.schemaTooOld`
-  ///   if it has none of this program's migrations; `.functionsTooNew` if a newer program has replaced the functions and
-  ///   views of this one; `.wrongEncoding` and `.foreignSchema` if the database cannot hold Haul's schema;
-  ///   `.rolesTaken` if another pool has the roles, `.otherPrefix` if this pool has other roles;
-  ///   `.busy` if another session, such as a dump, locks a table for longer than a minute; then
-  ///   nothing is changed. An up-to-date schema is not an error.
+  /// - Throws: `JobQueueError.schemaTooNew` if the database has migrations that this program does not know; `.schemaTooOld` if
+  ///   it has none of this program's migrations; `.functionsTooNew` if a newer program has replaced the functions and views of
+  ///   this one; `.wrongEncoding` and `.foreignSchema` if the database cannot hold Haul's schema; `.rolesTaken` if another pool
+  ///   has the roles, `.otherPrefix` if this pool has other roles; `.busy` if another session, such as a dump, locks a table
+  ///   for longer than a minute; then nothing is changed. An up-to-date schema is not an error.
   package static func migrate(
     _ connection: Connection, edition: Edition = Schema.edition, roles: Roles = Roles(),
     force: Bool = false
@@ -107,8 +106,8 @@ package enum Migrator {
     try await apply(connection, Schema.naming(prefix, in: Schema.base))
   }
 
-  /// Returns whether the database needs no ``migrate(_:edition:force:)`` for this program: it has this program's schema, or a
-  /// newer one that also serves this program. Takes no lock. Needs the rights of the owner.
+  /// Returns whether the database is ready for this program: it has this program's schema, or a newer schema that still
+  /// supports this program. If it is, ``migrate(_:edition:force:)`` need not run. Takes no lock. Needs the rights of the owner.
   package static func isCurrent(_ connection: Connection) async throws -> Bool {
     guard let present = try await version(connection), present >= Schema.version else {
       return false
@@ -213,7 +212,7 @@ package enum Migrator {
       """, [group.name, group.sql, program, standing == .newer])
   }
 
-  /// Returns the version of the newest applied migration, or nil if Haul's schema is missing.
+  /// Returns the version of the newest applied migration; nil if Haul's schema is missing.
   package static func version(_ connection: Connection) async throws -> Int? {
     let there = try await connection.query("SELECT to_regclass('haul.migration') IS NOT NULL")
     guard try there[0].decode(0, as: Bool.self) else { return nil }

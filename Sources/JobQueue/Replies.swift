@@ -1,6 +1,6 @@
 package import JobModel
 
-/// The reply of `haul.register` to a worker.
+/// The reply of the SQL function `haul.register` to a worker.
 package struct Registration: Sendable, Decodable, Equatable {
   /// A store that the worker mounts, as the database knows it.
   package struct Store: Sendable, Decodable, Equatable {
@@ -8,81 +8,83 @@ package struct Registration: Sendable, Decodable, Equatable {
     package let instance: Int
   }
   package let worker: Int64
-  /// The secret that every later call carries. The database does not store it.
+  /// The secret that the worker must send with every later call. The database stores no copy of it.
   package let secret: String
-  /// The id that distinguishes part files of this database from those of other databases in the same store.
+  /// The pool's id. It distinguishes the pool's part files from those of other pools in one store directory.
   package let pool: String
   package let stores: [Store]
 }
 
-/// The reply of `haul.work`: the settled endings and the claimed jobs.
+/// The reply of the SQL function `haul.work`: the resulting states of ended leases, and the claimed jobs.
 package struct WorkReply: Sendable, Decodable, Equatable {
-  /// What happened to a job whose lease ended.
+  /// The resulting state of a job whose lease has ended.
   package struct Settled: Sendable, Decodable, Equatable {
     package let job: Int64
     package let token: Int64
-    /// The job's state now, as in the `jobs` view.
+    /// The state of the job after the lease has ended, as in the view `haul.jobs`.
     package let state: JobState
-    /// The time until a scheduled job may start again, in seconds.
+    /// The time in seconds until a scheduled job may start again; nil for other jobs.
     package let delay: Double?
-    /// The error class that counts. For a failed job, the reason of the failure.
+    /// The error class that decided the job's state; nil without an error. For a failed job, it is the reason of the failure.
     package let cause: ErrorClass?
   }
-  /// The endings whose token was live. An ending that is missing here and in ``later`` was stale and changed nothing.
+  /// The ended leases whose token was still valid. A lease that is missing here and in ``later`` had expired, and its report
+  /// changed nothing.
   package let settled: [Settled]
-  /// The tokens of endings that another session blocked; nil from a database of an earlier version.
+  /// The tokens of ended leases that could not be recorded yet because another session locked their rows; nil from a database
+  /// of an earlier version.
   package let later: [Int64]?
   package let claimed: [Lease]
-  /// Whether another session had locked due jobs. If so, the worker should soon ask again.
+  /// Whether another session had locked jobs that are due. If so, the worker should soon call again.
   package let contended: Bool
-  /// The time until the next known job becomes due, in seconds; nil if no job waits for a time.
+  /// The time in seconds until the next known job becomes due; nil if no job waits for a start time.
   package let wait: Double?
   /// Whether the worker was asked to drain.
   package let draining: Bool
 }
 
-/// The reply of `haul.heartbeat`: how long the leases live, and what the worker should do with them.
+/// The reply of the SQL function `haul.heartbeat`: how long the leases live, and what the worker should do with them.
 package struct HeartbeatReply: Sendable, Decodable, Equatable {
-  /// A lease of this worker, by job and token.
+  /// A lease of this worker, identified by job and token.
   package struct Held: Sendable, Codable, Hashable {
     package let job: Int64
     package let token: Int64
 
-    /// Creates a reference to the lease of `job` under `token`.
+    /// Creates a reference to the lease of the job `job` with the token `token`.
     package init(job: Int64, token: Int64) {
       self.job = job
       self.token = token
     }
   }
-  /// An operator's command `cancel` or `pause` for one lease.
+  /// An operator's command for one lease: `cancel` or `pause`.
   package struct Command: Sendable, Decodable, Equatable {
     package let job: Int64
     package let token: Int64
     package let command: String
   }
-  /// The lifetime of the leases in seconds, counted from the moment when the heartbeat was sent.
+  /// The lifetime of the leases in seconds, counted from the time when the worker sent the heartbeat.
   package let expiry: Double
   /// The tokens of leases that the worker no longer has.
   package let lost: [Int64]
   package let commands: [Command]
-  /// The leases that the worker did not list although it has read the reply that granted them. The worker should release them.
+  /// The leases that the worker did not list although it has read the reply with them. The worker should give them back.
   package let unlisted: [Held]
   package let draining: Bool
-  /// The number of other live workers that could take the same jobs; nil from a database of an earlier version.
+  /// The number of other live workers that could run these jobs; nil from a database of an earlier version.
   package let peers: Int?
 }
 
-/// The progress of a running job in a heartbeat.
+/// The progress of a running job, which a heartbeat reports.
 package struct Progress: Sendable, Encodable, Equatable {
   package var job: Int64
   package var token: Int64
-  /// The downloaded bytes of the file.
+  /// The number of downloaded bytes of the file.
   package var bytes: Int64
-  /// The complete length in bytes; nil = unknown.
+  /// The length of the whole file in bytes; nil if it is not known.
   package var total: Int64?
-  /// The current rate in bytes per second.
+  /// The current download rate in bytes per second.
   package var rate: Int64
-  /// True if the job waits for a disk that hangs. The job may not have sent a request to its host yet.
+  /// Whether the job waits for a disk that hangs. The job may not have sent a request to its host yet.
   package var waitsForDisk: Bool?
 
   /// Creates a progress report.
@@ -102,10 +104,10 @@ package struct Progress: Sendable, Encodable, Equatable {
 package struct ReceivedRate: Sendable, Encodable, Equatable {
   package var queue: String
   package var batch: String?
-  /// The current rate in bytes per second, including transfers that have just ended.
+  /// The current download rate in bytes per second, including transfers that have just ended.
   package var rate: Int64
 
-  /// Creates a rate.
+  /// Creates the rate for one queue and batch.
   package init(queue: String, batch: String?, rate: Int64) {
     self.queue = queue
     self.batch = batch
@@ -113,21 +115,21 @@ package struct ReceivedRate: Sendable, Encodable, Equatable {
   }
 }
 
-/// Durable progress of a job. It is recorded after the bytes have reached the disk.
+/// The durable progress of a job. A worker records it after the bytes have reached the disk.
 package struct CheckpointRow: Sendable, Encodable, Equatable {
   package var job: Int64
   package var token: Int64
-  /// The store instance that holds the part file.
+  /// The id of the store instance that holds the part file.
   package var instance: Int
-  /// The durable ranges as PostgreSQL's int8multirange, such as `{[0,4096)}`.
+  /// The durable byte ranges as an int8multirange of PostgreSQL, such as `{[0,4096)}`.
   package var durable: String
   package var length: Int64?
-  /// The transfer's own record of its progress, as JSON.
+  /// The record from which a transfer can continue, as JSON.
   package var resume: String
-  /// The final name that the part file is about to get.
+  /// The final name that the worker is about to give the part file; nil if the file is not complete.
   package var intent: String?
 
-  /// Creates a row.
+  /// Creates a row for one job.
   package init(
     job: Int64, token: Int64, instance: Int, durable: String, length: Int64?, resume: String,
     intent: String? = nil
@@ -142,29 +144,31 @@ package struct CheckpointRow: Sendable, Encodable, Equatable {
   }
 }
 
-/// The reply of `haul.rescue` after one round.
+/// The reply of the SQL function `haul.rescue` after one round of taking jobs back.
 package struct RescueReply: Sendable, Decodable, Equatable {
-  /// A job that was taken back, with its state now.
+  /// A job that was taken back from its worker, with its resulting state.
   package struct Rescued: Sendable, Decodable, Equatable {
     package let job: Int64
     package let token: Int64
     package let state: JobState
-    /// The error class that counts. `internal` means that the database has set the job aside.
+    /// The error class that decided the job's state; nil without an error. `internal` means that the database no longer starts
+    /// the job.
     package let cause: ErrorClass?
   }
-  /// True while no jobs are rescued because of a gap between rounds or a restart of the server.
+  /// Whether no jobs are taken back for now, because of a gap between rounds or a restart of the server.
   package let grace: Bool
   package let rescued: [Rescued]
   package let workers: [Int64]
 }
 
-/// A worker's check of one store directory: whether it could write its sign, and whose signs it did not find.
+/// A worker's check of one store directory: whether it wrote its sign file, and whose sign files it did not find.
 package struct StoreSign: Sendable, Encodable, Equatable {
   let instance: Int
   let fresh: Bool
   let unseen: [Int64]
 
-  /// Creates a sign. `fresh` means that the sign was just written; `unseen` are the workers whose signs are missing.
+  /// Creates the result of a check. `fresh` means that the sign was just written; `unseen` are the workers whose signs are
+  /// missing.
   package init(instance: Int, fresh: Bool, unseen: [Int64]) {
     self.instance = instance
     self.fresh = fresh
@@ -172,13 +176,13 @@ package struct StoreSign: Sendable, Encodable, Equatable {
   }
 }
 
-/// Another worker that has signed an instance of a store.
+/// Another worker that has a sign file in an instance of a store.
 package struct StorePeer: Sendable, Decodable, Equatable {
   package let instance: Int
   package let worker: Int64
   package let machine: String
-  /// The age of the peer's sign in seconds.
+  /// The age of the sign of this peer, in seconds.
   package let age: Double
-  /// Whether the peer does not find the caller's sign.
+  /// Whether the peer did not find the caller's sign.
   package let misses: Bool
 }

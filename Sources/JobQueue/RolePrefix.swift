@@ -2,15 +2,15 @@ import JobModel
 package import Postgres
 import Schema
 
-/// The prefix of the names of a pool's roles, which the server tells any user.
+/// The prefix of a pool's role names. Every user can query it.
 ///
-/// Roles belong to the server and not to a database. The prefix of a pool is that of the role that owns its schema. This stays
+/// Roles belong to the server and not to a database. A pool's prefix is the prefix of the role that owns its schema. This stays
 /// true after the role was renamed or the database was restored.
 package enum RolePrefix {
   /// The default prefix, for a server with one pool.
   package static let usual = Schema.defaultPrefix
 
-  /// Returns whether a role's name can start with this prefix without being quoted.
+  /// Returns whether role names can start with this prefix without being quoted.
   package static func isValid(_ prefix: String) -> Bool {
     prefix.wholeMatch(of: /[a-z][a-z0-9_]{0,39}/) != nil && prefix != "pg"
       && !prefix.hasPrefix("pg_")
@@ -22,7 +22,7 @@ package enum RolePrefix {
     FROM pg_namespace n WHERE n.nspname = 'haul')
     """
 
-  /// Returns the prefix of the pool in this database; nil if there is no pool.
+  /// Returns the prefix of the pool in this database; nil if the database has no pool.
   package static func present(_ connection: Connection) async throws -> String? {
     try await connection.query("SELECT \(sql)")[0].decode(0)
   }
@@ -45,11 +45,11 @@ package enum RolePrefix {
 }
 
 extension Migrator {
-  /// The roles that a new pool gets.
+  /// The choice of roles for a new pool.
   package struct Roles: Sendable {
-    /// The prefix of their names; nil means `haul`.
+    /// The prefix of the role names; nil means `haul`.
     package var prefix: String?
-    /// Whether the pool may use roles that another pool has. The logins of that pool can then also use this one.
+    /// Whether the pool may use roles that another pool has. The logins of that pool can then also use this pool.
     package var mayBeShared: Bool
 
     /// The roles with the default prefix, even if other pools have them.

@@ -1,20 +1,20 @@
 package import JobModel
 
-/// One job to submit.
+/// A line of a submission, which becomes one job.
 package struct SubmitLine: Sendable {
-  /// The number of the line in its source, for messages.
+  /// The number of the line in the user's list, for messages.
   package var line: Int
   package var url: String
-  /// The host whose limits the job counts against: `name` or `name:port`.
+  /// The host to whose limits the job counts, as `name` or `name:port`.
   package var host: String
   /// The path of the finished file, below the store's root.
   package var path: String
   /// The priority from 0 (first) to 9; nil means the priority of the submission.
   package var priority: Int?
-  /// The options of this line. They take precedence over those of the submission.
+  /// The options of this line. They take precedence over the options of the submission.
   package var options: JobOptions?
 
-  /// Creates a line.
+  /// Creates a line of a submission.
   package init(
     line: Int, url: String, host: String, path: String, priority: Int? = nil,
     options: JobOptions? = nil
@@ -28,18 +28,19 @@ package struct SubmitLine: Sendable {
   }
 }
 
-/// The settings that all lines of a submission share.
+/// The settings for all lines of a submission.
 package struct Submission: Sendable {
-  /// The treatment of a line whose path belongs to an earlier job.
+  /// The action for a line whose path belongs to an earlier job.
   package enum OnDuplicate: String, Sendable, CaseIterable {
-    /// A line with the same URL stands for that job. If the job had failed, it is queued again. Another URL is an error.
+    /// If the URL is equal, the line creates no job and counts as the earlier job. If that job had failed, it is queued again.
+    /// Another URL is an error.
     case skip
-    /// As `skip`, but a completed job asks its source whether the file has changed. If so, the job replaces the file. A job
-    /// that waits or runs stays unchanged, because it downloads the current file anyway.
+    /// Like `skip`, but a completed job asks its source whether the file has changed. If so, the job replaces the file. A job
+    /// that waits or runs does not change, because it downloads the current file anyway.
     case refresh
-    /// The line takes over the job. A running job is stopped first.
+    /// The line takes over the earlier job. If the job is running, Haul stops it first.
     case replace
-    /// A line with the path of a job is an error, even if the URL is the same.
+    /// A line with the path of an earlier job is an error, even if the URL is equal.
     case error
   }
 
@@ -48,17 +49,17 @@ package struct Submission: Sendable {
   /// The priority from 0 (first) to 9.
   package var priority: Int
   package var options: JobOptions
-  /// The minimum time from now until the jobs start; nil = none.
+  /// The minimum time from now until the jobs start; nil for no delay.
   package var after: Duration?
   package var onDuplicate = OnDuplicate.skip
-  /// Whether ``OnDuplicate/replace`` leaves completed and cancelled jobs as they are.
+  /// Whether ``OnDuplicate/replace`` leaves completed and cancelled jobs unchanged.
   package var keepsEnded = false
-  /// Whether lines that contradict each other or existing jobs are left out. Otherwise they stop the whole submission.
+  /// Whether to skip lines that contradict each other or existing jobs. If false, they stop the whole submission.
   package var skipsConflicts = false
-  /// Whether the reply lists ``SubmitReply/others``.
+  /// Whether the reply must list ``SubmitReply/others``.
   package var wantsOthers = false
 
-  /// Creates a submission.
+  /// Creates the settings of a submission.
   package init(
     queue: String, batch: String? = nil, priority: Int = 5, options: JobOptions = JobOptions(),
     after: Duration? = nil
@@ -73,13 +74,13 @@ package struct Submission: Sendable {
 
 /// The progress of a submission.
 package enum SubmissionStep: Sendable, Equatable {
-  /// This many lines are staged; no job exists yet.
+  /// The number of lines that the database has received. No job exists yet.
   case staged(Int)
-  /// All lines are staged and are being compared with each other and with existing jobs.
+  /// The database has received all lines, and compares them with each other and with existing jobs.
   case checking
-  /// This many of the staged lines have become jobs or stand for existing jobs.
+  /// The number of received lines that have become jobs or count as existing jobs.
   case submitted(Int, of: Int)
-  /// This many lines wait until running jobs stop, because they take over their paths.
+  /// The number of lines that take over running jobs and wait until these jobs stop.
   case waiting(Int)
 }
 
@@ -87,16 +88,16 @@ package enum SubmissionStep: Sendable, Equatable {
 package struct SubmitConflict: Sendable, Decodable, Equatable {
   package let line: Int
   package let path: String
-  /// The earlier line with the path; nil if there is none.
+  /// The number of the earlier line with this path; nil if there is none.
   package let otherLine: Int?
-  /// The job with the path, if no other line has it.
+  /// The id of the existing job with this path; nil if there is none, or if another line has the path.
   package let job: Int64?
-  /// Whether other lines need the path as a directory, if no line and no job has the path.
+  /// Whether other lines need the path as a directory. True only if no line and no job has the path.
   package let directory: Bool
-  /// The host that the line names, if it differs from the host of its URL.
+  /// The host that the line states, if it differs from the host of its URL; otherwise nil.
   package let host: String?
 
-  /// Creates a conflict.
+  /// Creates a conflict of one line.
   package init(
     line: Int, path: String, otherLine: Int?, job: Int64?, directory: Bool = false,
     host: String? = nil
@@ -113,12 +114,13 @@ package struct SubmitConflict: Sendable, Decodable, Equatable {
 /// The lines of a submission that cannot become jobs.
 package struct SubmitConflicts: Sendable, Decodable, Equatable {
   package let count: Int
-  /// The number of jobs that were left out with these lines; 0 unless conflicts are skipped. One line may name several URLs.
+  /// The number of jobs that the skipped lines would have created; 0 unless the submission skips conflicts. One line may name
+  /// several URLs.
   package let removed: Int
-  /// The first twenty conflicts in the order of their lines.
+  /// The first 20 conflicts in the order of their lines.
   package let first: [SubmitConflict]
 
-  /// Creates conflicts.
+  /// Creates conflicts from their number and the first of them.
   package init(count: Int, removed: Int = 0, first: [SubmitConflict]) {
     self.count = count
     self.removed = removed
@@ -128,48 +130,48 @@ package struct SubmitConflicts: Sendable, Decodable, Equatable {
 
 /// The result of a submission.
 package struct SubmitReply: Sendable, Equatable {
-  /// Existing jobs that belong to another batch or queue than the submission's.
+  /// A number of existing jobs in another batch or queue than that of the submission.
   package struct Elsewhere: Sendable, Decodable, Equatable {
     package enum Kind: String, Sendable, Decodable { case batch, queue }
 
     package let kind: Kind
-    /// The name of the batch or queue; nil for no batch.
+    /// The name of the other batch or queue; nil for jobs without a batch.
     package let name: String?
     package let jobs: Int
   }
 
-  /// Jobs that moved from another batch to that of this submission.
+  /// A number of jobs that moved from another batch to the batch of this submission.
   package struct Moved: Sendable, Decodable, Equatable {
     package let batch: String
     package let jobs: Int
   }
 
-  /// Whether the submission gave workers anything to do.
+  /// Whether the submission created or queued jobs for workers.
   package var hasWork: Bool { submitted + requeued + refreshed + replaced > 0 }
 
   package internal(set) var submitted = 0
-  /// The number of lines that stand for an earlier job with the same path and URL.
+  /// The number of lines that created no job because an earlier job has their path and URL.
   package internal(set) var skipped = 0
   /// The number of failed or cancelled jobs that were queued again.
   package internal(set) var requeued = 0
-  /// The number of completed jobs that ask their sources again.
+  /// The number of completed jobs that will ask their sources for a newer file.
   package internal(set) var refreshed = 0
-  /// The number of jobs that lines took over.
+  /// The number of existing jobs that lines of the submission took over.
   package internal(set) var replaced = 0
-  /// The skipped, requeued and refreshed jobs that are in another batch than the submission's, if it has one, or in another
-  /// queue.
+  /// The skipped, requeued and refreshed jobs in another queue than the submission's, or in another batch if the submission has
+  /// one.
   package internal(set) var elsewhere: [Elsewhere] = []
-  /// The number of skipped jobs whose line requires a digest that the job does not require and the file may not have.
+  /// The number of skipped jobs whose line requires a digest that the job does not check, so the file may not have it.
   package internal(set) var unchecked = 0
-  /// The number of skipped jobs that lack an option of their line, other than a digest or a length.
+  /// The number of skipped jobs that lack an option of their line. Digest and length do not count.
   package internal(set) var unapplied = 0
-  /// The batches that the ``replaced`` jobs have left.
+  /// The former batches of the ``replaced`` jobs.
   package internal(set) var moved: [Moved] = []
-  /// The lowest and the highest id of the jobs that the lines created or stand for.
+  /// The range of ids of the jobs that the lines created or count as; nil if there are none.
   package internal(set) var ids: ClosedRange<Int64>?
-  /// The ids of jobs in another batch, if the caller asked for them.
+  /// The ids of jobs in another batch; empty unless the caller asked for them.
   package internal(set) var others: [Int64] = []
-  /// The lines that were left out because of conflicts.
+  /// The lines that were skipped because of conflicts.
   package internal(set) var conflicts: SubmitConflicts
 
   private mutating func widen(_ first: Int64?, _ last: Int64?) {
@@ -238,14 +240,14 @@ struct ReplaceReply: Sendable, Decodable {
 package enum SubmissionError: Error, Sendable, Equatable {
   /// Lines contradict each other or existing jobs. No job was submitted.
   case conflicts(SubmitConflicts)
-  /// The check found no conflict, but then another submission took a path. `submitted` lines became jobs before that.
+  /// The check found no conflict, but then another submission took a path. Before that, `submitted` lines became jobs.
   case overtaken(String, submitted: Int)
-  /// The database counted another number of lines than it was given. Some lines may be lost.
+  /// The database counted another number of lines than this program sent. Some lines may be lost.
   case miscounted(Int, of: Int)
 }
 
 extension SubmitConflict {
-  /// Returns what is wrong with the line, as a sentence without the line number.
+  /// Returns a sentence that describes the conflict, without the number of the line.
   package func sentence(_ onDuplicate: Submission.OnDuplicate) -> String {
     if let host { return "\"\(host)\" is not the host of its URL." }
     if directory {
@@ -261,7 +263,7 @@ extension SubmitConflict {
 }
 
 extension SubmissionError {
-  /// Whether the database and not the lines are at fault.
+  /// Whether the cause is the database and not the lines.
   package var isOfDatabase: Bool {
     if case .miscounted = self { true } else { false }
   }

@@ -3,7 +3,7 @@ package import JobModel
 // Rows of the views, as `JobQueue+Views` reads them. The columns are described in Sources/Schema/Views.
 // Times are RFC 3339 texts by the database's clock. Ages and durations are in seconds.
 
-/// A row of `haul.jobs`.
+/// A row of the view `haul.jobs`.
 package struct JobRow: Sendable, Decodable, Equatable {
   package let job: Int64
   package let state: JobState?
@@ -12,7 +12,7 @@ package struct JobRow: Sendable, Decodable, Equatable {
   package let host: String
   package let priority: Int
   package let path: String
-  /// The URL in use. Values of signing parameters are hidden.
+  /// The current URL of the job. Values of signing parameters are hidden.
   package let url: String
   package let submittedAt: String
   package let runAt: String?
@@ -26,15 +26,15 @@ package struct JobRow: Sendable, Decodable, Equatable {
   package let error: ErrorClass?
   package let message: String?
   package let lastError: ErrorClass?
-  /// The job's options other than URL and path.
+  /// The options of the job, in addition to its URL and path.
   package let options: [String: JobOption.Value]?
-  /// The name of the store that holds the file, even if the queue has been deleted.
+  /// The name of the store that holds the file. It is known even after the queue has been deleted.
   package let store: String
-  /// The Content-Type of the finished file.
+  /// The media type of the finished file, from the field Content-Type.
   package let mediaType: String?
 }
 
-/// A row of `haul.attempts`.
+/// A row of the view `haul.attempts`: one lease of a job and its result.
 package struct AttemptRow: Sendable, Decodable, Equatable {
   package let attempt: Int
   package let token: Int64
@@ -43,9 +43,9 @@ package struct AttemptRow: Sendable, Decodable, Equatable {
   package let result: AttemptResult
   package let charged: Bool
   package let startedAt: String
-  /// The end of the attempt; nil for a running attempt, whose ``result`` is `running`.
+  /// The time when the attempt ended; nil for a running attempt.
   package let endedAt: String?
-  /// Seconds from the start of the lease to its end, or to now.
+  /// The duration of the attempt in seconds. For a running attempt, the time from its start to now.
   package let seconds: Double
   package let resumedAt: Int64
   package let fetched: Int64
@@ -56,7 +56,7 @@ package struct AttemptRow: Sendable, Decodable, Equatable {
   package let message: String?
 }
 
-/// A row of `haul.workers`.
+/// A row of the view `haul.workers`.
 package struct WorkerRow: Sendable, Decodable, Equatable {
   package let worker: Int64
   package let machine: String
@@ -65,29 +65,29 @@ package struct WorkerRow: Sendable, Decodable, Equatable {
   package let state: WorkerState
   package let running: Int
   package let concurrency: Int
-  /// The current rate in bytes per second.
+  /// The current download rate in bytes per second.
   package let rate: Int64
   package let stores: [String]?
   package let registeredAt: String
   package let heartbeatAt: String
-  /// When the worker counts as dead, unless another heartbeat arrives.
+  /// The time at which the worker counts as dead, unless another heartbeat arrives.
   package let expiresAt: String
-  /// Seconds since the last heartbeat.
+  /// The time in seconds since the last heartbeat.
   package let silence: Double
-  /// The stores that the worker cannot write to, and the reasons.
+  /// The stores that the worker cannot write to, with the reasons; nil if there are none.
   package let trouble: String?
   /// The names of the queues that the worker claims from; nil for all queues of its stores.
   package let queues: [String]?
   /// The URL schemes that the worker downloads; nil if it has not reported them.
   package let schemes: [String]?
-  /// The networks that the worker connects to besides public addresses; nil if it has not reported them.
+  /// The networks that the worker may connect to, in addition to public addresses; nil if it has not reported them.
   package let networks: [String]?
 
-  /// The worker's name in messages: `worker 45 (host-a, pid 1234)`.
+  /// The worker in messages, such as `worker 45 (host-a, pid 1234)`.
   package var name: String { "worker \(worker) (\(machine), pid \(pid))" }
 }
 
-/// A row of `haul.queues`.
+/// A row of the view `haul.queues`.
 package struct QueueRow: Sendable, Decodable, Equatable {
   package let queue: String
   package let store: String
@@ -98,43 +98,43 @@ package struct QueueRow: Sendable, Decodable, Equatable {
   /// The number of paused jobs.
   package let held: Int64
   package let running: Int64
-  /// The current rate in bytes per second.
+  /// The current download rate in bytes per second.
   package let rate: Int64
   /// The number of live workers that mount the queue's store and claim from this queue.
   package let workers: Int
-  /// The maximum number of the queue's jobs that run at once; nil = no limit.
+  /// The maximum number of the queue's jobs that run at once; nil for no limit.
   package let maxRunning: Int?
   package let weight: Int
-  /// Default options for submitted jobs that do not set their own.
+  /// The default options of jobs in this queue. A job's own options take precedence.
   package let defaults: [String: JobOption.Value]
 }
 
-/// A row of `haul.stores`: one store instance.
+/// A row of the view `haul.stores`: one instance of a store, with a directory of its own.
 package struct StoreRow: Sendable, Decodable, Equatable {
   package let store: String
   package let instance: Int
   package let machine: String
   package let root: String
-  /// The number of live workers that mount this instance.
+  /// The number of live workers that mount this instance of the store.
   package let workers: Int
-  /// The id in the marker file of the directory: a UUID in lower case.
+  /// The id in the marker file of the instance's directory: a UUID in lower case.
   package let marker: String
   package let createdAt: String
-  /// The time of the last call of ``JobQueue/recordVerification(of:)`` for this instance; nil = never.
+  /// The time of the last verification of this instance's files; nil if they were never verified.
   package let verifiedAt: String?
 }
 
-/// A row of `haul.policies`.
+/// A row of the view `haul.policies`: the limits that were set for one host or pattern.
 package struct PolicyRow: Sendable, Decodable, Equatable {
   package let pattern: String
   package let cap: Int
   package let hosts: Int
-  /// The minimum time between starts, in seconds.
+  /// The minimum time between the starts of two transfers, in seconds.
   package let interval: Double
   package let burst: Int
 }
 
-/// A row of `haul.hosts`.
+/// A row of the view `haul.hosts`.
 package struct HostRow: Sendable, Decodable, Equatable {
   package let host: String
   package let running: Int
@@ -145,10 +145,10 @@ package struct HostRow: Sendable, Decodable, Equatable {
   package let failures: Int
   package let lastStart: String?
   package let rangeUnsafe: Bool?
-  /// Why the host is blocked: an error class, or `operator`.
+  /// The reason why the host is blocked: an error class, or `operator`; nil if it is not blocked.
   package let blockReason: String?
   package let policyCap: Int
-  /// The minimum time between starts, in seconds.
+  /// The minimum time between the starts of two transfers, in seconds.
   package let interval: Double
   package let burst: Int
   /// The number of paused jobs of the host, counted up to ``mostHeld``; nil from a database of an older version.
@@ -158,7 +158,7 @@ package struct HostRow: Sendable, Decodable, Equatable {
   package static let mostHeld = 1000
 }
 
-/// A row of `haul.batches`.
+/// A row of the view `haul.batches`.
 package struct BatchRow: Sendable, Decodable, Equatable {
   package let batch: String
   package let jobs: Int64
@@ -168,43 +168,43 @@ package struct BatchRow: Sendable, Decodable, Equatable {
   /// The number of jobs that have not ended.
   package let unfinished: Int64
   package let running: Int64
-  /// The size of the completed files plus the downloaded bytes of running jobs.
+  /// The number of bytes in the completed files, plus the downloaded bytes of running jobs.
   package let bytes: Int64
-  /// The current rate in bytes per second.
+  /// The current download rate in bytes per second.
   package let rate: Int64
-  /// The estimated time left in seconds; nil if it cannot be estimated.
+  /// The estimated time until the batch ends, in seconds; nil if it cannot be estimated.
   package let secondsLeft: Double?
   package let submittedAt: String
-  /// The operator's command `cancel` or `pause` on the whole batch while it is carried out.
+  /// The operator's command on the whole batch that is in progress: `cancel` or `pause`; nil if there is none.
   package let steering: String?
-  /// The part of ``bytes`` that belongs to completed jobs.
+  /// The number of bytes in the completed files. It is a part of ``bytes``.
   package let completedBytes: Int64
-  /// The downloaded bytes of waiting and paused jobs.
+  /// The number of downloaded bytes of waiting and paused jobs.
   package let waitingBytes: Int64
-  /// The downloaded fractions of the files of waiting and paused jobs, added up.
+  /// The sum of the downloaded fractions of all files of waiting and paused jobs. A complete file would add 1.
   package let waitingParts: Double
   /// The number of paused jobs, counted up to ``mostHeld``.
   package let held: Int64
-  /// The queue of the batch's newest job if that queue is paused.
+  /// The queue of the batch's newest job, if that queue is paused; otherwise nil.
   package let pausedQueue: String?
-  /// Downloaded fractions of running files, added up. Files of unknown size count as 0.
+  /// The sum of the downloaded fractions of all running files. A file of unknown size adds 0.
   package let runningParts: Double
 
-  /// Whether jobs are left, none of them runs, and all are paused or their queue is paused: an operator has to resume it.
+  /// Whether the unfinished jobs wait for an operator: none of them runs, and all are paused or their queue is paused.
   package var isPaused: Bool {
     unfinished > 0 && running == 0 && (isHeld || pausedQueue != nil)
   }
 
-  /// Whether all jobs that have not ended are paused individually. Beyond ``mostHeld`` jobs, the rest counts as paused.
+  /// Whether all unfinished jobs are paused individually. If ``mostHeld`` jobs are paused, all other jobs count as paused, too.
   package var isHeld: Bool { running == 0 && held == min(unfinished, Self.mostHeld) }
 
   package static let mostHeld: Int64 = 1000
 
-  /// All downloaded bytes, including those of jobs that no longer run.
+  /// The number of all downloaded bytes, including those of jobs that no longer run.
   package var allBytes: Int64 { bytes + waitingBytes }
 }
 
-/// A row of `haul.failures`: jobs that failed alike.
+/// A row of the view `haul.failures`: a group of failed jobs with similar failures.
 package struct FailureRow: Sendable, Decodable, Equatable {
   package let error: ErrorClass?
   package let host: String
@@ -217,31 +217,31 @@ package struct FailureRow: Sendable, Decodable, Equatable {
 /// The number of jobs in one state.
 package struct JobCount: Sendable, Decodable, Equatable {
   package let state: JobState?
-  /// The error class of failed jobs if they are counted by class.
+  /// The error class of these jobs, if failed jobs are counted by class; otherwise nil.
   package let error: ErrorClass?
   package let jobs: Int
-  /// The downloaded bytes of the files of these jobs.
+  /// The number of downloaded bytes of these jobs.
   package let bytes: Int64
-  /// The downloaded fractions of these files, added up; nil if no size is known.
+  /// The sum of the downloaded fractions of these files. A complete file adds 1. nil if no size is known.
   package let parts: Double?
 }
 
-/// A row of `haul.running` with the columns that progress needs.
+/// A row of the view `haul.running`, with the columns for a progress display.
 package struct RunningRow: Sendable, Decodable, Equatable {
   package let job: Int64
   package let path: String
   package let bytes: Int64
   package let total: Int64?
-  /// The current rate in bytes per second.
+  /// The current download rate in bytes per second.
   package let rate: Int64
 }
 
-/// The workers that serve a queue, and the state of the queue.
+/// The state of a queue, and the workers that serve it.
 package struct QueueService: Sendable, Decodable, Equatable {
-  /// The URLs that a live worker of the queue may download; nil values if it has not reported them.
+  /// The URLs that a live worker of the queue can download. Its values are nil if the worker has not reported them.
   package struct Reach: Sendable, Decodable, Equatable {
     package let schemes: [String]?
-    /// The networks that the worker connects to besides public addresses.
+    /// The networks that the worker may connect to, in addition to public addresses.
     package let networks: [String]?
 
     package init(schemes: [String]?, networks: [String]?) {
@@ -252,11 +252,11 @@ package struct QueueService: Sendable, Decodable, Equatable {
 
   package let store: String
   package let paused: Bool
-  /// Whether live workers mount the queue's store, even if they do not claim from this queue.
+  /// Whether a live worker mounts the queue's store. It need not claim from this queue.
   package let mounted: Bool
-  /// The URLs that the live workers of this queue may download. Each combination is listed once.
+  /// The URLs that the live workers of this queue can download. Each combination is listed once.
   package let workers: [Reach]
-  /// The store's directories that the database knows.
+  /// The directories of the queue's store that the database knows.
   package let roots: [WorkerStart.Root]?
 
   package init(
@@ -270,7 +270,7 @@ package struct QueueService: Sendable, Decodable, Equatable {
   }
 }
 
-/// One failed job as an example of its error class.
+/// An example of a failed job for one error class.
 package struct FailureExample: Sendable, Decodable, Equatable {
   package let error: ErrorClass?
   package let path: String

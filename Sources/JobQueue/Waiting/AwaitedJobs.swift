@@ -2,18 +2,19 @@ import Postgres
 
 /// The jobs that a caller waits for.
 package struct AwaitedJobs: Sendable, Equatable {
-  /// All jobs of these batches, including those of other submissions.
+  /// The names of batches. All their jobs are awaited, including jobs of other submissions.
   package var batches: [String]
-  /// The ids of further jobs that are not in these batches.
+  /// The ids of further jobs, which are not in these batches.
   package var others: [Int64]
 
-  /// Creates a set of jobs from batches and ids.
+  /// Creates a value from names of batches and ids of jobs.
   package init(batches: [String], others: [Int64] = []) {
     self.batches = batches
     self.others = others
   }
 
-  /// Returns whether a notification on the channel `haul` says that a batch has ended that may contain some of these jobs.
+  /// Returns whether some of these jobs may have ended, according to a notification on the channel `haul`. `payload` is its
+  /// payload, which names a batch.
   package func mayHaveEnded(by payload: String) -> Bool {
     guard payload.hasPrefix("batch:") else { return false }
     return !others.isEmpty || batches.contains(String(payload.dropFirst("batch:".count)))
@@ -31,9 +32,10 @@ package struct AwaitedJobs: Sendable, Equatable {
 
 /// Queries about the jobs that a caller waits for.
 extension JobQueue {
-  /// Returns the number of jobs by state. All waiting jobs count as `queued`. Batches have maintained totals, so the cost does
-  /// not depend on the number of their jobs. The other jobs are read one by one. Returns nothing for batches that do not
-  /// exist.
+  /// Returns the number of these jobs in each state. All waiting jobs count as `queued`.
+  ///
+  /// The database stores totals for batches, so the time does not depend on the number of their jobs. The other jobs are read
+  /// one by one. Jobs of batches that do not exist are not counted.
   package func counts(of jobs: AwaitedJobs) async throws -> [JobCount] {
     try await view(
       """
@@ -51,7 +53,7 @@ extension JobQueue {
       """, jobs.parameters)
   }
 
-  /// Returns the number of failed jobs by error class. Reads all of the jobs.
+  /// Returns the number of failed jobs for each error class. Reads all of these jobs.
   package func failures(of jobs: AwaitedJobs) async throws -> [JobCount] {
     try await view(
       """
@@ -61,7 +63,7 @@ extension JobQueue {
       """, jobs.parameters)
   }
 
-  /// Returns the running ones of these jobs, the longest-running first. Reads all leases but no waiting jobs.
+  /// Returns those of these jobs that are running, longest-running first. Reads all leases but no waiting jobs.
   package func running(of jobs: AwaitedJobs) async throws -> [RunningRow] {
     try await view(
       """
@@ -71,7 +73,7 @@ extension JobQueue {
       """, jobs.parameters)
   }
 
-  /// Returns one failed job for each error class, ordered by class. Reads all of the jobs.
+  /// Returns an example of a failed job for each error class, in the order of the classes. Reads all of these jobs.
   package func failureExamples(of jobs: AwaitedJobs) async throws -> [FailureExample] {
     try await view(
       """
@@ -81,8 +83,10 @@ extension JobQueue {
       """, jobs.parameters)
   }
 
-  /// Returns why the waiting jobs do not start; nil if a job may start at any moment. Prefers causes that need an operator.
-  /// Returns a cause that passes only if it affects all the jobs. Reads all of the jobs.
+  /// Returns the reason why the waiting jobs do not start; nil if a job may start at any moment.
+  ///
+  /// Prefers a reason that needs an operator. Returns a reason that will pass without an operator only if it affects all the
+  /// jobs. Reads all of these jobs.
   package func obstacle(to jobs: AwaitedJobs) async throws -> Obstacle? {
     let rows: [Obstacle] = try await view(
       "SELECT o FROM haul.obstacle($1::text[], $2::bigint[], true) o WHERE o IS NOT NULL",

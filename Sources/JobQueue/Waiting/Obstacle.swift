@@ -1,38 +1,43 @@
 package import JobModel
 import Postgres
 
-/// A cause that keeps jobs from starting.
+/// A reason why jobs do not start.
 package struct Obstacle: Sendable, Decodable, Hashable {
   package enum Kind: String, Sendable, Decodable {
-    /// The worker `name` holds jobs and has sent no heartbeat for `seconds`. `reason` is `alone` if no other worker can take over.
+    /// The worker `name` holds jobs and has sent no heartbeat for `seconds`. `reason` is `alone` if no other worker can take
+    /// the jobs over.
     case silent
-    /// Jobs of the queue `name` are under the leases of dead workers.
+    /// Jobs of the queue `name` still belong to workers that have died.
     case lost
-    /// All workers that serve the queue `name` are silent, the last of them for `seconds`.
+    /// All workers that serve the queue `name` are silent. The last heartbeat came `seconds` ago.
     case unheard
-    /// Jobs of the batch `name` are paused. An empty name means jobs without a batch.
+    /// Jobs of the batch `name` are paused. If the name is empty, the jobs have no batch.
     case held
-    /// No live worker serves the queue `name`. ``Obstacle/start`` describes a worker that would.
+    /// No live worker serves the queue `name`. ``Obstacle/start`` describes a worker that would serve it.
     case unserved
     /// The queue `name` is paused.
     case paused
     /// No worker can write to the store of a queue. `name` is one of these workers, and `reason` is its error.
     case trouble
-    /// The host `name` is blocked for `seconds`, or until an operator unblocks it if nil. `reason` is that of `haul.hosts`.
+    /// The host `name` is blocked for `seconds`; if that is nil, until an operator unblocks it. `reason` is the block reason
+    /// from the view `haul.hosts`.
     case blocked
-    /// The host `name` has as many transfers as it may have now. If its policy would allow more, `reason` is `adaptive` or
+    /// The host `name` has reached its current limit of transfers. If its policy would allow more, `reason` is `adaptive` or
     /// `unanswered`, as in ``IdleReason``.
     case full
-    /// The interval between starts on the host `name` is not over. If `reason` is `brief`, some of the jobs may start.
+    /// The minimum time between two starts on the host `name` has not passed. If `reason` is `brief`, some of the jobs may
+    /// start.
     case interval
-    /// The queue `name` runs as many jobs as its limit allows.
+    /// The queue `name` has reached its limit of running jobs.
     case limited
-    /// All workers that serve the queue `name` are full. ``Obstacle/start`` describes another worker for the queue.
+    /// All workers that serve the queue `name` run as many jobs as they can. ``Obstacle/start`` describes another worker for
+    /// the queue.
     case busy
-    /// Part files of the queue `name` are in a directory that no live worker mounts. `reason` names it and its machine.
+    /// Part files of the queue `name` are in a directory that no live worker mounts. `reason` names the directory and its
+    /// machine.
     case away
-    /// The jobs are scheduled for later; the first is due in `seconds`. `reason` is the error class of their last attempts;
-    /// nil if these did not fail.
+    /// The jobs are scheduled for later. The first one may start in `seconds`. `reason` is the error class of their last
+    /// attempts; nil if these did not fail.
     case early
   }
 
@@ -40,23 +45,23 @@ package struct Obstacle: Sendable, Decodable, Hashable {
   package let name: String
   package let seconds: Double?
   package let reason: String?
-  /// The worker that would help, for the kinds `unserved`, `busy`, `silent` and `lost`.
+  /// A worker that would help; nil unless the kind is `unserved`, `busy`, `silent` or `lost`.
   package let start: WorkerStart?
-  /// The number of jobs that this cause affects, of those that were examined.
+  /// The number of examined jobs that this reason affects.
   package let jobs: Int?
-  /// The number of these jobs that wait for no start time.
+  /// The number of these jobs that do not wait for a start time.
   package let due: Int?
   /// The number of these jobs that are paused.
   package let held: Int?
-  /// The number of running jobs at this host or queue, and how many may run there.
+  /// The number of running jobs of this host or queue. The limit is ``places``.
   package let running: Int?
   package let places: Int?
-  /// For the job that is tried first: the number of the next attempt that counts.
+  /// The number of the next attempt of the job that starts first. Only attempts that count against the job are numbered.
   package let attempt: Int?
   package let maxAttempts: Int?
-  /// The time in seconds that Haul keeps trying this job while its host or its workers are in trouble.
+  /// The maximum time in seconds that this job is retried while its host or its workers have problems.
   package let maxWait: Double?
-  /// Whether no worker or coordinator runs maintenance; nil for most kinds.
+  /// Whether no process runs the pool's maintenance; nil for most kinds.
   package let leaderless: Bool?
 
   package init(
@@ -82,21 +87,21 @@ package struct Obstacle: Sendable, Decodable, Hashable {
   }
 }
 
-/// The options that a worker needs to serve a queue.
+/// The options with which a worker would serve a queue.
 package struct WorkerStart: Sendable, Decodable, Hashable {
-  /// The queue's store.
+  /// The name of the queue's store, for the option `--store`.
   package let store: String
-  /// The queue that the worker must name with `--queue`, because live workers already mount the store but claim only from
-  /// other queues. Nil if the worker does not have to name a queue.
+  /// The queue for the option `--queue`; nil if the worker need not name a queue. It must name the queue if live workers mount
+  /// the store but claim only from other queues.
   package let queue: String?
-  /// The URL schemes of the jobs that a worker accepts only with an option.
+  /// The URL schemes of the jobs that a worker downloads only with an option.
   package let schemes: [String]?
-  /// The hosts of the jobs that are IP addresses or `localhost`, except those that an operator has blocked.
+  /// The hosts of the jobs that are IP addresses or `localhost`, except hosts that an operator has blocked.
   package let hosts: [String]?
-  /// The directories of the store in the database.
+  /// The directories of the store that the database knows.
   package let roots: [Root]?
 
-  /// A directory of a store, on one machine.
+  /// A directory of a store on one machine.
   package struct Root: Sendable, Decodable, Hashable {
     package let machine: String
     package let root: String
@@ -118,16 +123,16 @@ package struct WorkerStart: Sendable, Decodable, Hashable {
   }
 }
 
-/// All causes that keep jobs from starting.
+/// The reasons why jobs do not start.
 package struct Causes: Sendable, Decodable, Equatable {
-  /// The number of waiting jobs that are not paused, of those that were examined.
+  /// The number of examined jobs that wait and are not paused.
   package let waiting: Int
-  /// The number of these jobs that nothing blocks.
+  /// The number of these jobs that nothing prevents from starting.
   package let free: Int
-  /// The causes, at most 100: those that need an operator first, then those that pass; each group by descending number of
-  /// jobs.
+  /// The reasons, at most 100. Reasons that need an operator come first, then reasons that pass without one. Each group is
+  /// ordered by the number of jobs, largest first.
   package let causes: [Obstacle]
-  /// The number of causes that are left out.
+  /// The number of reasons that are omitted from ``causes``.
   package let more: Int
 
   package init(waiting: Int, free: Int, causes: [Obstacle], more: Int = 0) {
@@ -143,10 +148,11 @@ extension JobQueue {
   /// The maximum number of jobs that ``causes(of:counts:)`` examines one by one.
   package static let mostOneByOne = 1000
 
-  /// Returns what keeps the jobs of `selector` from starting. `counts` says how many of them are in each state.
+  /// Returns the reasons why the jobs of `selector` do not start. `counts` are the numbers of these jobs by state.
   ///
-  /// The database counts ready jobs of the whole pool, of a queue or of a host. Haul reads at most ``mostOneByOne`` other
-  /// jobs, some of each state, and as many that run. `isWhole` tells whether these were all of the other jobs.
+  /// The database counts ready jobs of the whole pool, of a queue or of a host. The function reads all other jobs one by one:
+  /// at most ``mostOneByOne`` waiting jobs, some of each state, and at most ``mostOneByOne`` running jobs. `isWhole` in the
+  /// result says whether these were all.
   package func causes(
     of selector: JobSelector, counts: [(state: JobState, count: Int)]
   ) async throws -> (causes: Causes, isWhole: Bool) {
@@ -182,7 +188,7 @@ extension JobQueue {
     return (causes, looked.reduce(0) { $0 + $1.count } <= Self.mostOneByOne)
   }
 
-  /// Returns the number of jobs of `selector` that have not ended, by state.
+  /// Returns the number of unfinished jobs of `selector` in each state.
   /// - Throws: `JobQueueError.noSuchName` for a batch, queue, host or id that does not exist.
   package func liveJobs(
     of selector: JobSelector
