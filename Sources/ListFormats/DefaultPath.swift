@@ -1,4 +1,4 @@
-/// Makes the path of a job's file if its submission gives no path: `host/path/name`.
+/// Generates the path of a job's file if its submission gives no path: `host/path/name`.
 ///
 /// | in the URL | in the path |
 /// |---|---|
@@ -6,15 +6,16 @@
 /// | `a%20b` | `a b`; a segment that would then hold `/`, NUL, another control character or invalid UTF-8 stays as written |
 /// | `.` and `..`, escaped or not | resolved, never above the host (RFC 3986 §5.2.4) |
 /// | empty segments | left out |
-/// | a path ending in `/` | `index.html` there |
+/// | a path ending in `/` | `index.html` is added |
 /// | `?query` | `-` and 16 hex digits of its digest after the name |
 /// | a name over 255 bytes | its beginning, `-`, 16 hex digits of its digest, and its extension if that has at most 16 bytes |
 ///
-/// Two URLs can have the same path (`a%62` and `ab`). The queue reports that when both are submitted.
+/// Two URLs can have one path (`a%62` and `ab`). The queue reports an error if both are submitted.
 package enum DefaultPath {
-  /// Returns the path for the parts of a URL. The parts come from the URL parser, still percent-encoded. `hostKey` is
-  /// `example.org`, or `example.org:8443` if the port is not the scheme's default. `query` is without `?`. `digest` returns the
-  /// SHA-256 of a text's UTF-8 in lower-case hex.
+  /// Returns the path for the parts of a URL. The parts come from the URL parser, still percent-encoded.
+  ///
+  /// `hostKey` is `example.org`, or `example.org:8443` if the port is not the scheme's default. `query` is without `?`.
+  /// `digest` returns the SHA-256 of a text's UTF-8 in lower-case hex.
   ///
   /// - Throws: the errors of `SubmissionCheck.path`. Only a path of more than 4000 bytes, or parts that no URL parser returns,
   ///   can cause them.
@@ -42,7 +43,7 @@ package enum DefaultPath {
     return result
   }
 
-  /// Returns only the last component of the default path, without the query: `name`.
+  /// Returns the last component of the default path, without the query.
   package static func name(
     path: String, digest: (String) -> String
   ) throws(SubmissionProblem) -> String {

@@ -2,9 +2,9 @@ import JobModel
 
 /// The user's choices for reading a list.
 package struct ListChoices: Sendable, Equatable {
-  /// The format, or nil to recognise it by the list's name and first lines.
+  /// The format of the list; nil to recognise it by the list's name and first lines.
   package var format: ListFormat?
-  /// The columns of a table, or members of JSON objects, to read.
+  /// The columns of a table, or the members of JSON objects, that the user chose.
   package var columns = ListColumns()
   /// Whether to extract every URL from a text of any kind.
   package var extractsURLs = false
@@ -24,7 +24,7 @@ package struct ListChoices: Sendable, Equatable {
   }
 }
 
-/// The columns that the user chose for fields, instead of columns with the names of the fields.
+/// The columns that the user chose for some fields. For other fields, the columns with their names are used.
 package struct ListColumns: Sendable, Equatable {
   package var url: ListColumn?
   package var name: ListColumn?
@@ -32,7 +32,7 @@ package struct ListColumns: Sendable, Equatable {
 
   package init() {}
 
-  /// Whether no column is chosen, so that names or the first line determine all columns.
+  /// Whether the user chose no column, so that the first line or the position determines all columns.
   package var isEmpty: Bool { self == ListColumns() }
 
   /// Whether a column is chosen by name. The table must then have a header.
@@ -55,7 +55,7 @@ package enum ListColumn: Sendable, Hashable, CustomStringConvertible {
   /// The column with this name in the first line of the table, in upper or lower case.
   case named(String)
 
-  /// Parses `3` or `upstream_url`. Returns nil for an empty text and for 0.
+  /// Parses a number such as `3` or a name such as `upstream_url`. Returns nil for an empty text and for 0.
   package init?(_ text: String) {
     let name = PlainLines.trimmed(text)
     if name.isEmpty { return nil }

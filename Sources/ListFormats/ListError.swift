@@ -1,12 +1,12 @@
 import Glibc
 import HaulSystem
 
-/// The reason why a list could not be read to its end. Each description is a clause without its full stop, which follows the
-/// name of the list.
+/// The reason why a list could not be read to its end. The description is a clause without its full stop, to follow the name of
+/// the list.
 package enum ListError: Error, Equatable, CustomStringConvertible {
   /// The file could not be opened or read. `code` is an `errno`.
   case unreadable(code: Int32)
-  /// The file is not lines of text. The clause says what it is.
+  /// The file does not consist of lines of text. The clause says what it is.
   case noText(String)
 
   package var description: String {

@@ -1,7 +1,7 @@
 import HaulSystem
 package import JobModel
 
-/// A field of an entry, with its name in JSON lines and in the header of CSV.
+/// A field of an entry. Its name is used in JSON lines and in the header of CSV.
 package enum ListField: Equatable, Sendable {
   case url, path, priority
   /// A job option. The field has the name of the option.
@@ -10,7 +10,7 @@ package enum ListField: Equatable, Sendable {
   package static let allCases: [ListField] =
     [.url, .path, .priority] + JobOption.allCases.map(ListField.option)
 
-  /// The names of all fields.
+  /// The names of all fields in JSON lines and CSV.
   package static var names: [String] { allCases.map(\.name) }
 
   private static let byName = Dictionary(uniqueKeysWithValues: allCases.map { ($0.name, $0) })

@@ -1,13 +1,14 @@
 /// A format of a list of jobs.
 package enum ListFormat: String, CaseIterable, Sendable {
-  /// One URL per line. Blank lines and lines that begin with `#` are skipped.
+  /// A format with one URL per line. Blank lines and lines that begin with `#` are skipped.
   case plain
-  /// Lines of URLs, each followed by indented lines with its options (aria2 manual, "Input File").
+  /// The format of aria2: lines of URLs, each followed by indented lines with its options (aria2 manual, "Input File").
   case aria2
-  /// `TsvHttpData-1.0` (Storage Transfer Service, "Create a URL list"): URL, length, MD5 in base64. Also any other table with
-  /// tabs.
+  /// The format `TsvHttpData-1.0` with URL, length, and MD5 in base64 (Storage Transfer Service, "Create a URL list"), or any
+  /// other table with tabs.
   case tsv
-  /// One JSON object per line, with the names of ``ListField``. Also an array of such objects, or of URLs.
+  /// A format with one JSON object per line, whose members are named as in ``ListField``. An array of such objects, or of URLs,
+  /// is also accepted.
   case jsonl
   /// Comma-separated values (RFC 4180), or another table whose first line contains the names of the fields.
   case csv

@@ -1,7 +1,8 @@
-/// An item from reading a list. Items come in the order of the lines, notices at the end.
+/// An item that a reader returns for a list. Items come in the order of the lines, and notices come last.
 package enum ListItem: Sendable, Equatable {
   case entry(ListEntry)
-  /// A line that is not an entry, counted from 1, and the reason: a clause without its full stop, safe to print.
+  /// A line that is not a valid entry: its number, counted from 1, and the reason. The reason is a clause without its full
+  /// stop, safe to print.
   case problem(line: Int, String)
   /// A message about the whole list: a clause without its full stop, safe to print.
   case notice(String)
@@ -10,13 +11,13 @@ package enum ListItem: Sendable, Equatable {
 /// Turns the lines of a list into entries. If an entry spans several lines, the line that completes it returns it, or the end
 /// of the list.
 protocol ListParser: Sendable {
-  /// Parses the next line, and returns the item that it completes.
+  /// Parses the next line. Returns the item that this line completes; nil if it completes none.
   mutating func parse(_ line: ListLine) -> ListItem?
 
-  /// Returns the next item if the last line completed several. Call it until it returns nil.
+  /// Returns a further item if the last line completed several. Call this until it returns nil.
   mutating func pending() -> ListItem?
 
-  /// Returns the next item after the last line. Call it until it returns nil.
+  /// Returns the items that remain after the last line, one per call. Call this until it returns nil.
   mutating func finish() -> ListItem?
 }
 

@@ -1,4 +1,4 @@
-/// The source of a list.
+/// The source of a list: a file or standard input.
 package enum ListSource: Sendable, Equatable {
   case standardInput
   case file(String)
@@ -15,11 +15,12 @@ package enum ListSource: Sendable, Equatable {
   }
 }
 
-/// The entries of a list, read as they are needed. Memory use does not depend on the length of the list.
+/// A sequence of the entries of a list, which are read as they are needed. Memory use does not depend on the length of the
+/// list.
 ///
 /// Each iteration reads the list from its start, or standard input from its current position. Iterating throws `ListError` if
-/// the list cannot be read. A line that cannot be read is an item, not an error. An entry that makes no sense as a job is not
-/// an error here.
+/// the list cannot be read. A line that cannot be read is an item, not an error. The reader does not check whether an entry
+/// makes sense as a job.
 package struct ListReader: AsyncSequence, Sendable {
   package typealias Element = ListItem
   package typealias Failure = ListError
@@ -38,12 +39,12 @@ package struct ListReader: AsyncSequence, Sendable {
     Iterator(source: source, choices: choices)
   }
 
-  /// One pass over a list.
+  /// An iterator that reads the list once.
   package struct Iterator: AsyncIteratorProtocol, Sendable {
     private enum Stage: Sendable {
       case unopened
       case reading(BlockingFile)
-      /// All bytes have been read. The splitter may still hold lines.
+      /// All bytes have been read, but the splitter may still hold lines.
       case ended
       case finished
     }
@@ -60,8 +61,8 @@ package struct ListReader: AsyncSequence, Sendable {
       cutter = ListCutter(name: source.name, choices)
     }
 
-    /// Returns the next item, or nil at the end. Runs on the caller's actor, because switching actors for every line would cost
-    /// ten times as much as reading.
+    /// Returns the next item; nil at the end. Runs on the caller's actor, because switching actors for every line would take
+    /// ten times as long as reading.
     package mutating func next(
       isolation actor: isolated (any Actor)?
     ) async throws(ListError) -> ListItem? {

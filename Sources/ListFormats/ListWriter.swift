@@ -3,14 +3,14 @@ internal import HaulTransfer
 import JobModel
 
 /// Writes entries as a list that a `ListReader` can read. JSON lines and CSV keep all fields of an entry. Other formats keep
-/// only the fields that they can express.
+/// only the fields that they support.
 package struct ListWriter: Sendable {
   private let format: ListFormat
 
-  /// Creates a writer of a format.
+  /// Creates a writer for a format.
   package init(_ format: ListFormat) { self.format = format }
 
-  /// The line above all entries, including its end. Empty if the format has none.
+  /// The first line of the list, with its line end; empty if the format has none.
   package var heading: String {
     switch format {
     case .plain, .aria2, .jsonl: ""
@@ -19,7 +19,7 @@ package struct ListWriter: Sendable {
     }
   }
 
-  /// Returns the lines of an entry, each with its end.
+  /// Returns the lines of an entry, each with its line end.
   package func lines(of entry: ListEntry) -> String {
     switch format {
     case .plain: "\(entry.url)\n"

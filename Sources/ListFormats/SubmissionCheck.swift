@@ -3,7 +3,7 @@ import JobModel
 
 /// Checks URLs and paths before they become jobs. It does not access the disk.
 package enum SubmissionCheck {
-  /// Checks a path. It must be relative to a store, name one file below the store, and not leave the store.
+  /// Checks a path. A valid path is relative to a store, names one file below the store, and does not leave the store.
   package static func path(_ path: String) throws(SubmissionProblem) {
     do throws(RelativePath.Invalid) {
       _ = try RelativePath(path)
@@ -26,11 +26,10 @@ package enum SubmissionCheck {
     }
   }
 
-  /// The largest length of a URL in bytes. The database enforces this limit too.
+  /// The maximum length of a URL in bytes. The database enforces this limit too.
   package static let longestURL = 8000
 
-  /// Checks a URL for a job. `url` was parsed from `text`. The job gets the parsed URL, because only the parser
-  /// knows what will be sent.
+  /// Checks a URL for a job. `url` was parsed from `text`. The job gets the parsed URL, because Haul sends that form.
   package static func url(_ text: String, parsed url: WebURL) throws(SubmissionProblem) {
     if hasControlCharacter(text) { throw .controlCharacterInURL }
     if url.hasCredentials { throw .userInfoInURL }
@@ -38,10 +37,10 @@ package enum SubmissionCheck {
     if bytes > longestURL { throw .urlTooLong(bytes: bytes) }
   }
 
-  /// The largest number of mirrors of a job. The database enforces this limit too.
+  /// The maximum number of mirrors of a job. The database enforces this limit too.
   package static let mostMirrors = 16
 
-  /// Checks the other fields of an entry.
+  /// Checks all fields of an entry except its URL and path.
   package static func options(of entry: ListEntry) throws(SubmissionProblem) {
     if let digest = entry.options.digest, ExpectedDigest(spelled: digest) == nil {
       throw .unknownDigest(digest)

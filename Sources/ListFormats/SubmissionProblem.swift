@@ -1,19 +1,19 @@
 import HaulSystem
 package import HaulTransfer
 
-/// The reason why a URL or path cannot be submitted. Each description is a sentence without its full stop. It contains no
-/// secret and is safe to print.
+/// The reason why a URL or path cannot be submitted. The description is a sentence without its full stop. It contains no secret
+/// and is safe to print.
 package enum SubmissionProblem: Error, Equatable, CustomStringConvertible {
   case emptyPath
   case absolutePath(String)
-  /// The path has a `.`, `..` or empty component, which could leave the store or name one file twice.
+  /// The path has a `.`, `..` or empty component. It could leave the store, or name one file in two ways.
   case unresolvedPath(String)
   case controlCharacterInPath(String)
   /// A component of the path is longer than 255 bytes of UTF-8.
   case componentTooLong(String)
   /// The path is longer than 4000 bytes of UTF-8.
   case pathTooLong(bytes: Int)
-  /// The path is below `.haul`, where a store keeps part files.
+  /// The path is below `.haul`, the directory in which a store keeps part files.
   case reservedPath(String)
   case controlCharacterInURL
   /// The URL is longer than ``SubmissionCheck/longestURL`` bytes.
@@ -26,9 +26,9 @@ package enum SubmissionProblem: Error, Equatable, CustomStringConvertible {
   case maxAttempts(Int)
   case header(RequestField.Problem)
   case credentialName(String)
-  /// There are more mirrors than a job may have.
+  /// The entry has more mirrors than a job may have.
   case mirrors(Int)
-  /// A mirror is wrong. The text says why.
+  /// A mirror URL is invalid. The text says why.
   case mirror(String)
 
   package var description: String {

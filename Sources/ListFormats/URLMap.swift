@@ -1,16 +1,16 @@
-/// Reads a file with new URLs for existing jobs. Each line contains a new URL, or an old URL, blanks and a new URL. Empty lines
-/// and lines that begin with `#` are ignored.
+/// Reads a file that replaces the URLs of existing jobs. Each line contains a new URL, or an old URL, blanks and a new URL.
+/// Empty lines and lines that begin with `#` are ignored.
 package enum URLMap {
   /// A line of the file.
   package struct Line: Sendable, Equatable {
     /// The number of the line, counted from 1.
     package let number: Int
-    /// The job's current URL, or nil if it differs from `new` only in the query.
+    /// The job's current URL; nil if it differs from `new` only in the query.
     package let old: String?
     package let new: String
   }
 
-  /// A line of the file, or a problem with a line.
+  /// A valid line of the file, or a problem with a line.
   package enum Item: Sendable, Equatable {
     case line(Line)
     case problem(line: Int, String)
@@ -18,9 +18,9 @@ package enum URLMap {
 
   private static let pieceSize = 256 << 10
 
-  /// Reads all lines that are not ignored.
+  /// Reads all lines of the file except ignored lines.
   ///
-  /// - Throws: if the file cannot be read or is not text.
+  /// - Throws: `ListError` if the file cannot be read or is not text.
   package static func read(_ source: ListSource) async throws(ListError) -> [Item] {
     let file = try await BlockingFile.open(source)
     var splitter = LineSplitter()

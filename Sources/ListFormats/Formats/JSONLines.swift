@@ -78,9 +78,9 @@ struct JSONObject: Decodable {
     case text(String)
     case texts([String])
     case null
-    /// An array whose elements are not all strings.
+    /// The member is an array, and not all its elements are strings.
     case list
-    /// An object, or a number with a fraction.
+    /// The member is an object, or a number with a fraction.
     case other
   }
 

@@ -18,13 +18,13 @@ struct ListLine: Equatable {
 
 /// Splits the bytes of a list, which arrive in pieces, into lines for a parser.
 protocol ListSplitter: Sendable {
-  /// Adds the next piece.
+  /// Adds the next piece of the list.
   mutating func append(_ bytes: [UInt8])
 
-  /// Ends the list. No more pieces follow.
+  /// Marks the end of the list. No more pieces follow.
   mutating func end()
 
-  /// Returns the next line. Returns nil if the next piece is needed first, and after the last line.
+  /// Returns the next line. Returns nil if the next piece is needed first, or after the last line.
   mutating func next() -> ListLine?
 }
 
