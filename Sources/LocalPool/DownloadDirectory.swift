@@ -5,27 +5,26 @@ import HaulTransfer
 package import JobQueue
 package import Stores
 
-/// A directory that Haul downloads to although it is not a permanent store. It is a store only while something in it is
-/// unfinished.
+/// A directory that Haul downloads to although it is not a permanent store. It is a store only while it has unfinished files.
 ///
-/// Several processes may download to the directory at once. Each holds a shared lock on it. The last one removes Haul's own
-/// files.
+/// Several processes may download to the directory at once. Each process holds a shared lock on it. The last process removes
+/// Haul's own files.
 package struct DownloadDirectory: Sendable {
   /// The absolute path, without symbolic links.
   package let path: String
-  /// The name of the store in the database. It depends on the marker, so the directory stays the same store if it is moved
-  /// while something in it is unfinished.
+  /// The name of the store in the database. The name depends on the marker, so a moved directory with unfinished files stays
+  /// the store that it was.
   package let store: String
-  /// The id in the directory's marker: the existing one or a new one.
+  /// The id in the directory's marker file, which may be new or older.
   package let marker: String
   private let root: FileDescriptor
   /// Whether the marker was written for such a directory, and not for a permanent store.
   private let isMarkerOwn: Bool
 
-  /// Creates the directory if it is missing, and writes the marker. `pool` is the id of the database's pool.
+  /// Creates the directory if it is missing, and writes the marker file. `pool` is the id of the database's pool.
   ///
-  /// The marker's id depends on the pool and the path, so interrupted work is found again even if the marker was removed
-  /// meanwhile. Its first half depends only on the pool, so the marker is recognised as the pool's own in a moved directory.
+  /// The marker's id depends on the pool and the path, so Haul finds interrupted downloads even if the marker was removed
+  /// meanwhile. The first half of the id depends only on the pool, so in a moved directory the pool recognises its own marker.
   package init(_ directory: NamedDirectory, pool: String) throws(StoreError) {
     try directory.make()
     let root = try directory.open()
@@ -40,11 +39,11 @@ package struct DownloadDirectory: Sendable {
     isMarkerOwn = marker.prefix(half) == own.uuidString.lowercased().prefix(half)
   }
 
-  /// The directory as a worker mounts it.
+  /// The mount with which a worker uses the directory as a store.
   package var mount: StoreMount { StoreMount(name: store, directory: path) }
 
-  /// Returns whether the file of an earlier job exists with its recorded length. If a digest was not verified at download,
-  /// `verifier` reads the whole file and compares it.
+  /// Returns whether the file of an earlier job exists with its recorded length. If the download did not verify a digest that
+  /// the line requires, `verifier` reads the whole file and checks the digest.
   package func holds(_ line: FinishedLine, _ verifier: FileVerifier) async -> Bool {
     guard root.fileSize(line.path) == line.bytes else { return false }
     guard let text = line.digest else { return true }
@@ -56,13 +55,13 @@ package struct DownloadDirectory: Sendable {
     return false
   }
 
-  /// Returns a verifier that reads files of this directory on its own thread.
+  /// Returns a verifier that reads files of this directory on a thread of its own.
   package func verifier() throws -> FileVerifier {
     try FileVerifier(Destination(root: root))
   }
 
-  /// Removes Haul's marker and directories if no unfinished file is left and no other process uses the directory now. Files
-  /// that cannot be removed stay for the next time.
+  /// Removes Haul's marker file and directories if no unfinished file is left and no other process uses the directory. Files
+  /// that cannot be removed stay for the next call.
   package func leave(pool: String) {
     guard root.lock(exclusive: true) else { return }
     Store.removeEmptyParts(of: pool, below: root)

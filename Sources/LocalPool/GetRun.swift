@@ -9,19 +9,19 @@ import Stores
 import Synchronization
 package import Worker
 
-/// The configuration of a `haul get`: what to download, and where to.
+/// The configuration of one run of `haul get`: what to download, and where to.
 package struct GetConfiguration: Sendable {
   package var lines: [SubmitLine]
-  /// The directory of the files. It is created if it is missing.
+  /// The directory for the files. Haul creates it if it is missing.
   package var directory: String
   /// The maximum number of concurrent transfers, in total and per host.
   package var concurrency: Int
   package var options: JobOptions
   /// The address blocks that a redirect may lead to, in addition to public addresses.
   package var allowedNetworks: [CIDR]
-  /// The maximum rate in bytes per second for all files together; nil for no limit.
+  /// The limit in bytes per second for all files together; nil for no limit.
   package var rateLimit: RateLimit?
-  /// Settings for the requests, such as logins, cookies and proxies.
+  /// The settings for the requests, such as logins, cookies and proxies.
   package var requests = RequestSettings()
   /// The program's version.
   package var version: String
@@ -41,18 +41,19 @@ package struct GetConfiguration: Sendable {
   }
 }
 
-/// A run of `haul get`: its own queue in the local pool, and a worker in this process that empties the queue.
+/// A run of `haul get`: it has its own queue in the local pool, and a worker in this process that empties the queue.
 ///
-/// The run takes over unfinished files of earlier runs in the directory if it also wants them. It leaves other files alone: no
-/// worker serves their queue.
+/// The run takes over unfinished files that earlier runs left in the directory, if its list contains them. It leaves other
+/// files unchanged, because no worker serves their queue.
 package final class GetRun: Sendable {
-  /// Events of a run.
+  /// An event of a run.
   package enum Event: Sendable {
     case database(EmbeddedCluster.Step)
-    /// All lines are in the queue. `finished`: files that an earlier run downloaded, which are no jobs of this run.
+    /// All lines are in the queue, as `jobs` jobs. `finished` are lines whose files an earlier run downloaded; they do not
+    /// become jobs. `goingOn` is the number of unfinished jobs that this run takes over from earlier runs.
     case submitted(jobs: Int, finished: [FinishedLine], goingOn: Int)
     case settled(SettledLease)
-    /// The directory cannot be written, for the reason in the sentence. The run ends as if it was stopped.
+    /// The directory cannot be written. The sentence gives the reason. The run ends as if ``GetRun/stop()`` was called.
     case directoryClosed(String)
   }
 
@@ -82,11 +83,11 @@ package final class GetRun: Sendable {
     self.observe = observe
   }
 
-  /// The running transfers, in no particular order.
+  /// The running transfers, unsorted.
   package var transfers: [RunningTransfer] { state.withLock { $0.worker }?.transfers ?? [] }
 
-  /// Ends the run with its progress saved, so that a later run can continue. If the database is not ready yet, ``run()`` stops
-  /// waiting and throws. Callable from any thread and more than once.
+  /// Ends the run and saves its progress, so that a later run can continue. If the database is not ready yet, ``run()`` stops
+  /// waiting and throws. You may call this from any thread and repeatedly.
   package func stop() {
     opening.cancel()
     state.withLock { state in
@@ -95,7 +96,7 @@ package final class GetRun: Sendable {
     }?.drain()
   }
 
-  /// Forwards the suspension to the worker: see ``PoolWorker/suspend()``.
+  /// Pauses the transfers because the process is about to be stopped: see ``PoolWorker/suspend()``.
   package func suspend() { state.withLock { $0.worker }?.suspend() }
 
   /// Releases the database at once, for a process that ends without waiting for anything else.

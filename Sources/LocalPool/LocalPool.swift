@@ -4,10 +4,10 @@ import JobQueue
 package import Postgres
 import Synchronization
 
-/// A pool on one machine that needs no set-up: a migrated database of the embedded cluster in which dead processes hold no
-/// leases.
+/// A pool on one machine that needs no set-up. Its database is in the embedded cluster, and has the current schema. Dead
+/// processes hold no leases in it.
 package final class LocalPool: Sendable {
-  /// The database of `haul up`. `haul get` has its own database, because it sets caps for its user.
+  /// The name of the database of `haul up`. `haul get` has its own database, because it sets limits for its own user.
   package static let standingDatabase = "haul"
   package static let getDatabase = "get"
 
@@ -19,7 +19,7 @@ package final class LocalPool: Sendable {
   private let database: String
   /// libpq's connection string for the database.
   package let conninfo: String
-  /// The connection that prepared the database. The code that opened the pool continues to use it, and closes it.
+  /// The connection that prepared the database. The code that opened the pool continues to use the connection, and closes it.
   package let connection: Connection
 
   private init(
@@ -33,8 +33,8 @@ package final class LocalPool: Sendable {
     conninfo = cluster.conninfo(database: database)
   }
 
-  /// Starts the cluster or joins its users, and creates and migrates the database if needed. Takes back the leases of workers
-  /// whose processes have ended. The caller must call `close()`.
+  /// Opens the pool. Starts the cluster or uses the running one, creates and migrates the database if needed, and takes jobs
+  /// back from workers whose processes have ended. The caller must call `close()`.
   /// - Throws: `EmbeddedPostgresError`, `PostgresError`, `JobQueueError`.
   package static func open(
     database: String, at location: ClusterLocation,
@@ -51,8 +51,8 @@ package final class LocalPool: Sendable {
     }
   }
 
-  /// Starts the server again whenever it has ended, until the task is cancelled. Sessions that wait for the server then
-  /// continue. If no file can be opened, this waits: that state passes, and the server may be running.
+  /// Restarts the database server whenever it ends, until the task is cancelled. Sessions that wait for the server then
+  /// continue. If the process has too many open files, the function waits and does not throw.
   ///
   /// - Throws: `EmbeddedPostgresError` if the server does not start, `CancellationError`.
   package func keepServing(
@@ -83,7 +83,7 @@ package final class LocalPool: Sendable {
     }
   }
 
-  /// Ends the use of the cluster, whose last user stops it. Repeating the call is not an error.
+  /// Ends this process's use of the cluster. The last process stops the server. A second call is not an error.
   package func close() { cluster.withLock { $0 }.close() }
 
   private static func connect(

@@ -10,19 +10,19 @@ import Stores
 import Synchronization
 package import Worker
 
-/// The configuration of a `haul up`: what to run, and where files go.
+/// The configuration of one run of `haul up`: what to run, and where files go.
 package struct UpConfiguration: Sendable {
-  /// The directory of the store ``UpRun/store``, which is created if it is missing; nil for the directory of the last run, or
-  /// for a directory in the current one if this is the first run.
+  /// The directory of the store ``UpRun/store``. Haul creates it if it is missing. nil means the directory of the last run; for
+  /// the first run, a directory in the current one.
   package var directory: String?
   package var workers: Int
   /// The maximum number of concurrent jobs of each worker.
   package var concurrency: Int
   /// The address blocks that are allowed in addition to public addresses.
   package var allowedNetworks: [CIDR]
-  /// The maximum rate in bytes per second for all files together; nil for no limit.
+  /// The limit in bytes per second for all files together; nil for no limit.
   package var rateLimit: RateLimit?
-  /// Settings for the workers' requests, such as logins, cookies and proxies.
+  /// The settings for the workers' requests, such as logins, cookies and proxies.
   package var requests = RequestSettings()
   /// The program's version.
   package var version: String
@@ -43,25 +43,25 @@ package struct UpConfiguration: Sendable {
 
 /// A run of `haul up`: the permanent local pool, with a coordinator and workers in this process.
 ///
-/// Everything is in one process, so a crash leaves no part behind. If you want a worker that can be killed separately, run
-/// `haul worker` with the same database.
+/// All parts run in one process, so a crash ends all of them. If you want a worker that can be killed separately, run `haul
+/// worker` with the database of this pool.
 package final class UpRun: Sendable {
-  /// The store for the files. Its queue `default` takes jobs that are submitted without a queue.
+  /// The name of the store for the files. Its queue `default` takes jobs that are submitted without a queue.
   package static let store = "main"
 
   /// An event of a run.
   package enum Event: Sendable {
     case database(EmbeddedCluster.Step)
-    /// The run is ready. `directory` is the absolute path of the store's directory.
-    /// A host without its own policy gets at most `perHost` concurrent transfers.
+    /// The run is ready. `directory` is the absolute path of the store's directory. A host without its own policy gets at most
+    /// `perHost` concurrent transfers.
     case ready(conninfo: String, directory: String, perHost: Int)
-    /// Unfinished jobs have part files in another directory of the store. In this directory they restart from zero.
+    /// Unfinished jobs have part files in another directory of the store. In this directory they restart from byte 0.
     case interruptedElsewhere(jobs: Int, directory: String)
     /// A lease of one of the run's workers has ended.
     case settled(SettledLease)
     /// An operator drained all workers. No worker is left, so the run ends.
     case drained
-    /// The workers and the coordinator have ended, and the database was released.
+    /// The workers and the coordinator have ended, and the database is released.
     case closed
   }
 
@@ -78,8 +78,8 @@ package final class UpRun: Sendable {
   private let opening = PoolOpening()
   private let state = Mutex(State())
 
-  /// Creates a run without starting it. `logger` returns the logger of `coordinator`, `worker-1` and so on. `observe` is
-  /// called on Swift threads.
+  /// Creates a run without starting it. `logger` returns the logger of the component `coordinator`, `worker-1` and so on.
+  /// `observe` is called on Swift threads.
   package init(
     _ order: UpConfiguration, at location: ClusterLocation,
     logger: @escaping @Sendable (_ component: String) -> Logger,
@@ -91,8 +91,8 @@ package final class UpRun: Sendable {
     self.observe = observe
   }
 
-  /// Drains the workers, then ends the coordinator. ``run()`` then returns. If the database is not ready yet, ``run()`` stops
-  /// waiting and throws. Callable from any thread and more than once.
+  /// Stops the run gracefully: drains the workers, then ends the coordinator. ``run()`` then returns. If the database is not
+  /// ready yet, ``run()`` stops waiting and throws. You may call this from any thread and repeatedly.
   package func stop() {
     let (coordinator, workers) = state.withLock { state in
       state.isStopped = true
@@ -103,7 +103,7 @@ package final class UpRun: Sendable {
     if workers.isEmpty { coordinator?.stop() }
   }
 
-  /// Forwards the suspension to all workers: see ``PoolWorker/suspend()``.
+  /// Pauses the transfers of all workers because the process is about to be stopped: see ``PoolWorker/suspend()``.
   package func suspend() { state.withLock { $0.workers }.forEach { $0.suspend() } }
 
   /// Releases the database at once, for a process that ends without waiting for anything else.
@@ -112,7 +112,7 @@ package final class UpRun: Sendable {
   /// Runs until ``stop()`` is called, or until an operator has drained all workers.
   ///
   /// - Throws: `EmbeddedPostgresError`, `PostgresError`, `StoreError`, `StandingStoreGone`, `DescriptorLimit.TooLow`;
-  ///   `JobQueueError`, also `busy` if another `haul up` uses the cluster, because files could then go to two directories.
+  ///   `JobQueueError`. It is `busy` if another `haul up` uses the cluster, because files could then go to two directories.
   package func run() async throws {
     // If the user names no directory and a database exists, the database says which directory it is.
     if let chosen = order.directory ?? (location.isMade ? nil : UpStoreChoice.first) {
