@@ -1,7 +1,7 @@
-/// An event that a log line reports. These are all events that Haul logs.
+/// An event that a log line reports. The cases are all events that Haul logs.
 ///
-/// The raw value appears in the line, and alerts match on it. It must not change after a release. The part before the dot names
-/// the thing that the event is about.
+/// The raw value appears in the line, and alerts match it, so it must not change after a release. The part before the dot names
+/// the subject of the event.
 package enum LogEvent: String, CaseIterable, Sendable {
   case jobStarted = "job.started"
   case jobResumed = "job.resumed"

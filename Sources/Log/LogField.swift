@@ -1,6 +1,6 @@
-/// A key that a log line may carry. The list is complete, so that a thing has the same name in every line.
+/// The name of a field in a log line. The list is complete, so that all lines use one name for one thing.
 ///
-/// `time`, `level`, `event` and `component` are in every line and are no fields.
+/// `time`, `level`, `event` and `component` are in every line and are not fields.
 package enum LogField: String, CaseIterable, Sendable {
   // Who and where.
   case job, worker, token, lease, attempt, queue, host, batch, store, instance

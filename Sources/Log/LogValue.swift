@@ -1,8 +1,8 @@
-/// The value of a field.
+/// The value of a field in a log line.
 package enum LogValue: Sendable, Equatable {
   case int(Int64)
   case double(Double)
-  /// Any text, even hostile text: control characters are escaped when the line is written.
+  /// A text of any kind, even hostile: its control characters are escaped when the line is written.
   case string(String)
   case bool(Bool)
 

@@ -1,16 +1,16 @@
-/// Writes structured lines: an event, and fields that say which job, worker or host it is about.
+/// Writes structured log lines: an event, and fields that say which job, worker or host the event is about.
 ///
 ///     12:00:00.123 info  job.started  job=1 worker=2 path="a b"
 ///     {"time":"2026-11-21T12:00:00.123Z","level":"info","event":"job.started","component":"worker","job":1}
 ///
 /// A logger is a value: `with` returns a logger that adds fields to each of its lines. Times come from the wall clock, in UTC.
-/// A field that is given twice is written twice. A field with an empty text is not written. Errors and complaints about
-/// repeated attempts are written once a minute, with the number of lines as `count` if there was more than one.
+/// A field that is given twice is written twice. A field with an empty text is not written. Errors, and warnings about repeated
+/// attempts, are written once a minute; if there were more, the field `count` has their number.
 package struct Logger: Sendable {
-  /// The format of a line.
+  /// The format of log lines.
   package enum Format: String, CaseIterable, Sendable { case text, json }
 
-  /// The importance of a line. A logger writes its own level and all levels above it.
+  /// The importance of a log line. A logger writes its own level and all levels above it.
   package enum Level: String, CaseIterable, Comparable, Sendable {
     case debug, info, warning, error
 
@@ -48,24 +48,24 @@ package struct Logger: Sendable {
     self.clock = clock
   }
 
-  /// Returns a logger that also writes `fields` in each line, before the fields of the call.
+  /// Returns a logger that adds `fields` to each line, before the fields of the call.
   package func with(_ fields: (LogField, LogValue)...) -> Logger {
     var logger = self
     logger.bound += fields
     return logger
   }
 
-  /// Logs details for troubleshooting.
+  /// Logs an event with details for troubleshooting.
   package func debug(_ event: LogEvent, _ fields: (LogField, LogValue)...) {
     write(.debug, event, fields)
   }
 
-  /// Logs normal operation.
+  /// Logs an event of normal operation.
   package func info(_ event: LogEvent, _ fields: (LogField, LogValue)...) {
     write(.info, event, fields)
   }
 
-  /// Logs something that Haul handles by itself but an operator may want to know.
+  /// Logs an event that Haul handles without help but that an operator may want to know.
   package func warning(_ event: LogEvent, _ fields: (LogField, LogValue)...) {
     write(.warning, event, fields)
   }

@@ -7,7 +7,7 @@ import Synchronization
 final class RepeatedLines: Sendable {
   /// Whether a line is shown.
   enum Verdict: Equatable {
-    /// Show the line with the number of times it came since it was last shown, or with nil if it came once.
+    /// The caller must show the line. `count` is the number of equal lines since the last one was shown; nil for a single line.
     case show(count: Int?)
     case hide
   }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A time of the system's wall clock in UTC, to the millisecond. It is for people to read: Haul decides nothing by it.
+/// A time of the system's wall clock in UTC, to the millisecond. It is only for people to read: no decision depends on it.
 package struct WallTime: Sendable, Equatable {
   /// Milliseconds since 1970-01-01T00:00:00Z.
   package var milliseconds: Int64
@@ -15,7 +15,7 @@ package struct WallTime: Sendable, Equatable {
     return WallTime(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
   }
 
-  /// Appends `2026-11-21T12:00:00.123Z` (RFC 3339).
+  /// Appends the date and time in the form `2026-11-21T12:00:00.123Z` (RFC 3339).
   package func appendDateTime(to line: inout [UInt8]) {
     let day = (milliseconds - dayMilliseconds) / 86_400_000
     let date = Self.civil(day: day)
@@ -29,7 +29,7 @@ package struct WallTime: Sendable, Equatable {
     line.append(UInt8(ascii: "Z"))
   }
 
-  /// Appends `12:00:00.123`.
+  /// Appends the time of day in the form `12:00:00.123`.
   package func appendTime(to line: inout [UInt8]) {
     let time = dayMilliseconds
     line.appendDigits(time / 3_600_000, width: 2)
