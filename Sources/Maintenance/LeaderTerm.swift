@@ -10,7 +10,8 @@ struct LeaderTerm {
 
   private enum State {
     case unknown
-    /// This process leads until `standsBy` or `unknown`. `keptAt`: the end of the last round; nil before the first one.
+    /// This process leads. The next state is `standsBy` or `unknown`. `keptAt` is the end of the last round; nil before the
+    /// first round.
     case leads(keptAt: ContinuousClock.Instant?)
     case standsBy
   }

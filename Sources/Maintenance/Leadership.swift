@@ -4,12 +4,13 @@ package import Log
 package import Postgres
 import Synchronization
 
-/// Runs the pool's maintenance every second in the one process that holds the leader lock: rescue, promotion and partitions.
+/// Runs the pool's maintenance every second, in the one process that holds the leader lock. Maintenance takes jobs back from
+/// dead workers, starts scheduled jobs and creates partitions.
 ///
-/// Coordinators and workers all run it, so a pool without a coordinator has maintenance too. The lock belongs to a session:
-/// when the process dies, another process takes it within a second.
+/// Coordinators and workers all use this class, so a pool without a coordinator has maintenance too. The lock belongs to a
+/// database session: when the process dies, another process takes the lock within a second.
 package final class Leadership: Sendable {
-  /// The time between two rounds of the leader.
+  /// The time between two maintenance rounds of the leader.
   package static let round = Duration.seconds(1)
   /// The time between two attempts of a process that does not lead. It is short enough that rounds follow within 3 seconds.
   private static let standby = Duration.milliseconds(1500)
@@ -32,22 +33,22 @@ package final class Leadership: Sendable {
   private let logger: Logger
   private let state = Mutex(State())
 
-  /// Creates a leadership. `lock` is the session that holds the leader lock. `work` makes the calls and may be another
-  /// session.
+  /// Creates a leadership. `lock` is the session that holds the leader lock. `work` is the session that makes the calls; it may
+  /// be another one.
   package init(lock: Session, work: Session, logger: Logger) {
     self.lock = lock
     self.work = work
     self.logger = logger
   }
 
-  /// Whether this process led in its last round.
+  /// Whether this process was the leader in its last round.
   package var isLeading: Bool { state.withLock { $0.heldBy != nil } }
 
   /// The number of rounds that this process has begun as leader.
   package var rounds: Int { state.withLock { $0.rounds } }
 
   /// Runs one round per second, starting at `first`, until the task is cancelled or a session is closed. Logs database errors
-  /// and tries the round again.
+  /// and repeats the round.
   package func run(from first: ContinuousClock.Instant = .now) async {
     try? await Task.sleep(until: first, clock: .continuous)
     while !Task.isCancelled {
@@ -58,7 +59,7 @@ package final class Leadership: Sendable {
     }
   }
 
-  /// Runs one round: takes the lock if it is free, and runs maintenance if this process has the lock.
+  /// Runs one round: takes the leader lock if it is free, and runs maintenance if this process has the lock.
   package func runRound() async {
     do {
       guard try await leads() else { return }

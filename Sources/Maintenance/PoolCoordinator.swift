@@ -3,14 +3,14 @@ package import Log
 import Postgres
 import Synchronization
 
-/// A process that only runs maintenance. Any number of coordinators may run: one leads, and the others stand by.
+/// A process that only runs the pool's maintenance. Any number of coordinators may run: one leads, and the others stand by.
 package final class PoolCoordinator: Sendable {
   private let conninfo: String
   private let logger: Logger
   private let leadership = Mutex<Task<Void, Never>?>(nil)
   private let housekeeper = Mutex<Leadership?>(nil)
 
-  /// Whether this process led in its last round.
+  /// Whether this process was the leader in its last round.
   package var isLeading: Bool { housekeeper.withLock { $0?.isLeading ?? false } }
 
   /// The number of rounds that this process has begun as leader.
@@ -22,7 +22,7 @@ package final class PoolCoordinator: Sendable {
     self.logger = logger
   }
 
-  /// Runs until ``stop()``.
+  /// Runs the coordinator until ``stop()`` is called.
   /// - Throws: errors at the start, such as a schema that is too new or a missing role. Later database errors are logged, and
   ///   the coordinator waits until they pass.
   package func run() async throws {
@@ -49,7 +49,7 @@ package final class PoolCoordinator: Sendable {
     logger.info(.coordinatorStopped)
   }
 
-  /// Ends ``run()``. Another coordinator or a worker takes over within a second.
+  /// Ends ``run()``. Another coordinator or a worker becomes the leader within a second.
   package func stop() {
     leadership.withLock { running in
       if running == nil { running = Task {} }

@@ -2,7 +2,7 @@ package import Log
 package import Postgres
 
 extension Logger {
-  /// Logs an event of a session that reconnects whenever it is lost.
+  /// Logs an event of a database session, such as a lost connection.
   package func log(_ event: Session.Event) {
     switch event {
     case .connected(let pid, false): debug(.databaseRestored, (.pid, LogValue(pid)))
