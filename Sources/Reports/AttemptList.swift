@@ -6,7 +6,7 @@ package import Terminal
 extension AttemptRow {
   package typealias Column = Listing<AttemptRow>.Column
 
-  /// The columns of the table for people, which fit into 80 columns of text.
+  /// The columns of the table for people. They fit into 80 characters per line.
   package static let columns: [Column] = [
     Column("ATTEMPT", key: "attempt", .right, value: { .number($0.attempt) }),
     Column("WORKER", key: "worker", .right, value: { .number($0.worker) }),
@@ -37,7 +37,7 @@ extension AttemptRow {
     Column("MESSAGE", key: "message", value: { .text($0.message) }),
   ]
 
-  /// Returns the note below the row: ``failure(_:)``, and the reason if the failure does not count.
+  /// Returns the note below the row: ``failure(_:)``, and the reason if the failure does not count against the job.
   @Sendable package static func note(_ row: AttemptRow) -> String? {
     guard let failure = failure(row), let reason = row.whyNotCounted else { return failure(row) }
     return "\(failure) (\(reason))"
@@ -61,7 +61,7 @@ extension AttemptRow {
   /// Whether the attempt is a failure that counts against the job's maximum number of attempts.
   package var isCounted: Bool { charged && result == .failed }
 
-  /// Returns the failure such as `http_5xx (503): the server answers 503`; nil if nothing failed.
+  /// Returns a description of the failure, such as `http_5xx (503): the server answers 503`; nil if nothing failed.
   @Sendable package static func failure(_ row: AttemptRow) -> String? {
     guard row.error != nil || row.message != nil else { return nil }
     let status = row.status.map { " (\($0))" } ?? ""

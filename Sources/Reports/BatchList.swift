@@ -5,7 +5,7 @@ package import Terminal
 extension BatchRow {
   package typealias Column = Listing<BatchRow>.Column
 
-  /// The columns of the table for people, which fit into 80 columns of text.
+  /// The columns of the table for people. They fit into 80 characters per line.
   package static let columns: [Column] = [
     Column("BATCH", key: "batch", isName: true, value: { .string($0.batch) }),
     Column("JOBS", key: "jobs", .right, value: { .number($0.jobs) }),
@@ -30,7 +30,7 @@ extension BatchRow {
       }, style: { $0.isPaused ? .yellow : nil }),
   ]
 
-  /// Further columns for programs and for the view of one batch.
+  /// Further columns, for JSON output and for the view of one batch.
   package static let moreColumns: [Column] = [
     Column("RUNNING", key: "running", .right, value: { .number($0.running) }),
     .time("SUBMITTED", key: "submitted_at") { $0.submittedAt },
@@ -66,14 +66,14 @@ extension BatchRow {
   /// The words after the number of paused jobs, if the count reached its maximum.
   private var orMore: String { held < Self.mostHeld ? "" : " or more" }
 
-  /// The text for a batch without jobs. The jobs of its submission already exist in other batches.
+  /// The text for a batch without jobs of its own. The jobs of its submission already exist in other batches.
   package static let noJobs = "no jobs of its own"
 
-  /// The explanation that follows ``noJobs``.
+  /// The explanation that follows the text ``noJobs``.
   package static let whereJobsAre = "existing jobs may be in another batch"
 
-  /// Returns the operator's command that keeps jobs of the batch from starting or that is being carried out; nil if there is
-  /// none.
+  /// Returns a word for the operator's command that is in progress, or that keeps jobs of the batch from starting; nil if there
+  /// is none.
   @Sendable package static func word(_ row: BatchRow) -> String? {
     switch (row.steering, row.pausedQueue) {
     case ("cancel", _): "being cancelled"

@@ -1,7 +1,7 @@
 package import JobQueue
 package import Terminal
 
-/// The progress of jobs that a command waits for. It combines counts, which arrive now and then, with the running jobs, which
+/// The progress of jobs that a command waits for. It combines job counts, which are read rarely, with the running jobs, which
 /// are read more often.
 package struct BatchProgress {
   /// The number of ended jobs from which Haul predicts the time left, unless a quarter of all jobs is fewer. The view
@@ -31,17 +31,17 @@ package struct BatchProgress {
   private var changes: [Int64: Change] = [:]
   private var lookedAt: ContinuousClock.Instant?
 
-  /// Takes the counts of the jobs. Call this at most once between two looks at the running jobs.
+  /// Records the counts of the jobs. Call this at most once between two calls of ``look(_:at:)``.
   package mutating func count(_ counts: [JobCount]) {
     tally = Tally(counts)
     isCounted = true
   }
 
-  /// Takes the running jobs, which must be read after the last count. Otherwise the bytes of a job that ended in between would
-  /// be counted twice.
+  /// Records the running jobs, which must be read after the last counts. Otherwise the bytes of a job that ended in between
+  /// would be counted twice.
   ///
-  /// The rate of a job is what its worker last reported, and the database keeps it even if the worker is gone. So the rate
-  /// only counts while the job's bytes increase.
+  /// The database keeps the rate that a worker last reported for a job, even if the worker is gone. So the rate only counts
+  /// while the job's bytes increase.
   package mutating func look(_ running: [RunningRow], at now: ContinuousClock.Instant) {
     let last = changes
     changes = [:]
@@ -65,10 +65,10 @@ package struct BatchProgress {
     idleSince = running.isEmpty ? idleSince ?? now : nil
   }
 
-  /// Whether there is anything to show yet.
+  /// Whether the running jobs have been read, so that there is progress to show.
   package var isSeen: Bool { lookedAt != nil }
 
-  /// Returns whether no job has run for a while.
+  /// Returns whether no job has been running for a while.
   package func isIdle(at now: ContinuousClock.Instant) -> Bool {
     idleSince.map { $0.duration(to: now) >= Self.patience } ?? false
   }

@@ -3,7 +3,8 @@ import JobModel
 package import JobQueue
 package import Terminal
 
-/// The results of jobs that a command waited for: of each batch, with one failed job of each error class as an example.
+/// The results of the jobs that a command waited for. For each batch, the report has one failed job of each error class as an
+/// example.
 package struct BatchReport: Sendable {
   private struct Batch: Sendable {
     let name: String
@@ -24,7 +25,8 @@ package struct BatchReport: Sendable {
   private let tally: Tally
   private let examples: [FailureExample]
 
-  /// Reads the report. Reads single jobs only if some failed. Jobs without a batch are reported with the first batch.
+  /// Reads the report from the database. It reads single jobs only if some failed. Jobs without a batch are reported with the
+  /// first batch.
   package init(of jobs: AwaitedJobs, from queue: JobQueue) async throws {
     var batches: [Batch] = []
     var all: [JobCount] = []
@@ -43,7 +45,7 @@ package struct BatchReport: Sendable {
     examples = tally.failed > 0 ? try await queue.failureExamples(of: jobs) : []
   }
 
-  /// Prints the report. `selector` selects all these jobs for another command; nil if no selector can.
+  /// Prints the report. `selector` is the option that selects all these jobs in another command; nil if there is none.
   /// - Throws: `ExitError` with code 1 if jobs failed or were cancelled and `isJudge` is true.
   package func tell(
     label: String, selector: String?, print: ([JSONValue.Member], String) throws -> Void,

@@ -6,14 +6,14 @@ package import Terminal
 
 /// Waits until jobs have ended, even through outages of the database, and shows their progress.
 ///
-/// Each look reads counts that the database maintains, and the running jobs. So a batch of a million jobs costs as much as
-/// one of ten. The leader notifies when a batch has ended. If this notification is lost, the next look sees the end.
+/// Each query reads counts that the database maintains, and the running jobs, so a batch of a million jobs costs as much as a
+/// batch of ten. The leader notifies when a batch has ended. If this notification is lost, the next query shows the end.
 package struct BatchWait {
   package let jobs: AwaitedJobs
-  /// The command as the user typed it, which starts its messages.
+  /// The command as the user typed it. Its messages start with this text.
   package let label: String
   package let database: ConnectionConfiguration
-  /// Prints an object for programs or a sentence for people.
+  /// Prints a result: the JSON object for programs, or the sentence for people.
   package let print: @Sendable ([JSONValue.Member], String) throws -> Void
   package let display: ProgressDisplay
   /// Whether the command fails if jobs failed.
@@ -37,7 +37,7 @@ package struct BatchWait {
   /// The time between two updates of the terminal.
   private static let repaint = Duration.milliseconds(500)
 
-  /// Waits until all jobs have ended, and prints the report.
+  /// Waits until all jobs have ended, then prints the report.
   /// - Throws: `ExitError` with code 1 if jobs failed or were cancelled and ``isJudge`` is true.
   package func run() async throws {
     sayAtInterruption()

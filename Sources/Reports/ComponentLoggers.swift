@@ -4,10 +4,10 @@ package import Log
 import Synchronization
 import Terminal
 
-/// Loggers of a program with several components. Each line begins with the component's name, which has its own colour on a
+/// The loggers of a program with several components. Each line begins with the component's name, which has its own colour on a
 /// terminal. JSON lines already name the component and stay unchanged.
 ///
-/// Except at the level debug, the text stays readable while thousands of jobs run: see ``JobLines``.
+/// Except at the level debug, the log stays readable while thousands of jobs run: see ``JobLines``.
 package final class ComponentLoggers: Sendable {
   /// The time between two reports of how many lines were not shown.
   private static let round = Duration.seconds(5)
@@ -17,7 +17,7 @@ package final class ComponentLoggers: Sendable {
   private let screen: Screen
   private let lines = Mutex(JobLines())
 
-  /// Creates the loggers for standard error.
+  /// Creates the loggers. They write to standard error.
   package init(format: Logger.Format, level: Logger.Level) {
     self.format = format
     self.level = level
@@ -37,7 +37,7 @@ package final class ComponentLoggers: Sendable {
     Logger(format: format, level: level, component: component, output: output)
   }
 
-  /// Runs `body`. Every few seconds and at the end, reports how many lines were not shown.
+  /// Runs `body`. Reports every few seconds and at the end how many lines were not shown.
   package func counting(while body: () async throws -> Void) async throws {
     let task = Task { await count() }
     let result: Result<Void, any Error>

@@ -1,11 +1,12 @@
 package import Arguments
 package import Postgres
 
-/// The meaning of database errors for the person who runs a command: cause, advice and exit code.
+/// Explains database errors for the person who runs a command: cause, advice and exit code.
 package enum DatabaseErrorTable {
-  /// A row for an error in `docs/errors.md`, with the exit code of a command.
+  /// A database error as in `docs/errors.md`, with its exit code.
   package struct Row: Sendable {
-    /// The signs of the error: an SQLSTATE of five characters, its class of two, or words of libpq. " … " stands for any text.
+    /// The patterns of the error: an SQLSTATE of five characters, an SQLSTATE class of two, or words of libpq. " … " stands for
+    /// any text.
     package let signs: [String]
     /// The cause of the error.
     package let cause: String
@@ -35,14 +36,14 @@ package enum DatabaseErrorTable {
 
   /// The phase in which an error has the meaning of its row.
   enum Phase: Sendable {
-    /// There is no connection yet.
+    /// The program is not connected to the database yet.
     case connecting
-    /// The connection exists.
+    /// The program is connected to the database.
     case connected
     case always
   }
 
-  /// Returns the row for an error with an SQLSTATE or with words of libpq; nil for other errors.
+  /// Returns the row for an error, by its SQLSTATE or its words; nil if no row fits.
   package static func row(for error: PostgresError) -> Row? {
     let failure: (phase: Phase, state: SQLState?, text: String)? =
       switch error {
@@ -57,13 +58,13 @@ package enum DatabaseErrorTable {
       ?? (failure.phase == .connecting ? unreachable : unexplained)
   }
 
-  /// Returns whether a server on a local socket has no role with the user's name. Without a name, it is that of the system's
-  /// user.
+  /// Returns whether the error means that a server on a local socket has no role with the user's name. `reason` is libpq's
+  /// error message.
   package static func isOfStranger(_ reason: String) -> Bool {
     reason.contains(" on socket ") && reason.contains(/role ".*" does not exist/)
   }
 
-  /// The advice for such a user: the end of a sentence.
+  /// The advice for a user who has no role on the server: the end of a sentence.
   package static let adviceForStranger =
     "run Haul as a user that this PostgreSQL knows, for example with 'runuser -u postgres -- haul …'."
 
@@ -72,16 +73,16 @@ package enum DatabaseErrorTable {
 }
 
 extension DatabaseErrorTable {
-  /// All rows in the order in which they are tried. The first match wins.
+  /// All rows, in the order in which they are tried. The first row that matches is used.
   package static let rows = beforeConnecting + poolers + whileConnecting + statements
 
-  /// The row for an error without a code that fits no other row: no server answered.
+  /// The row for an error without an SQLSTATE that fits no other row: no server answered.
   package static let unreachable = Row(
     .connecting, "no code", cause: "No server answers.",
     advice: "Check that the server runs and that --database or HAUL_DATABASE_URL names it.",
     .unavailable)
 
-  /// The row for a code that has no row of its own.
+  /// The row for an SQLSTATE that fits no other row.
   package static let unexplained = Row(
     .connected, "any other", cause: "The server refused a statement of Haul.",
     advice: "Run 'haul check' to check the database, the schema and the permissions.",

@@ -1,15 +1,15 @@
 package import HaulTransfer
 package import JobModel
 
-/// All error classes that a job can end with: those of a transfer, and those that only a pool has.
+/// All error classes that a job can end with: the classes of transfers, and the classes that only a pool has.
 package enum ErrorTable {
-  /// The meaning of a class and the advice, as in `docs/errors.md`.
+  /// The meaning of an error class and the advice, as in `docs/errors.md`.
   package struct Explanation: Sendable, Equatable {
     /// The cause of the error.
     package var meaning: String
     /// The advice for the user.
     package var advice: String
-    /// Whether and how Haul itself retries after the error.
+    /// Whether and how Haul retries after the error.
     package var retry: TransferError.Retry
 
     /// Creates an explanation.
@@ -20,13 +20,13 @@ package enum ErrorTable {
     }
   }
 
-  /// An error class, as the database and the logs spell it, with its explanation.
+  /// An error class with its explanation. The class is spelled as in the database and the logs.
   package struct Row: Sendable {
     package let word: ErrorClass
     package let explanation: Explanation
   }
 
-  /// All rows in the order of the documentation.
+  /// All rows, in the order of `docs/errors.md`.
   package static let rows =
     TransferError.Class.allCases.map {
       Row(word: ErrorClass(rawValue: $0.rawValue), explanation: explanation(of: $0))
@@ -61,7 +61,7 @@ package enum ErrorTable {
     ),
   ]
 
-  /// Returns the advice on an error class; nil for a class that this program does not know.
+  /// Returns the advice for an error class; nil for a class that this program does not know.
   package static func advice(on word: ErrorClass) -> String? {
     rows.first { $0.word == word }?.explanation.advice
   }

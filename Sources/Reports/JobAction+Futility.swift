@@ -6,9 +6,8 @@ extension JobAction {
   /// The number of jobs, newest first, that are examined to explain why an action changed nothing.
   package static var looked: Int { 1000 }
 
-  /// Returns why an action changed no job, from the states of the selected jobs: `no job to retry: 2 jobs are completed, 1 is
-  /// paused`. Adds another command if there is one that helps.
-  /// `isCut`: these are only the newest of the selected jobs.
+  /// Returns why the action changed no job, from the states of the selected jobs: `no job to retry: 2 jobs are completed, 1 is
+  /// paused`. Adds another command if one would help. With `isCut`, `states` are only those of the newest selected jobs.
   package func futility(_ states: [JobState], isCut: Bool = false) -> String {
     if states.isEmpty { return "no job to \(rawValue): no job matches the selectors" }
     let counts = Dictionary(states.map { ($0, 1) }, uniquingKeysWith: +)

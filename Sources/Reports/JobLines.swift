@@ -1,10 +1,10 @@
 package import Log
 
-/// Limits the log lines about single jobs to a readable number. A round shows the first few lines of each event and counts the
-/// rest. After a round with too many, all lines of the event are only counted until there are few again. Some failures are
-/// always shown.
+/// Limits the number of log lines about single jobs. In each round, the first few lines of each event are shown and the rest is
+/// counted. If a round has too many lines of an event, later lines of the event are only counted until there are few again.
+/// Some failures are always shown.
 package struct JobLines {
-  /// The number of lines that a round shows of each event.
+  /// The maximum number of lines of each event that a round shows.
   package static let most = 8
 
   /// The events that are about a job, each with the word for its count.
@@ -26,8 +26,8 @@ package struct JobLines {
     return counts[event, default: 0] <= allowance(event)
   }
 
-  /// Ends the round. Returns the counts of the lines that were not shown, such as `120 started, 118 completed`; nil if there
-  /// are none.
+  /// Ends the round. Returns the counts of the lines that were not shown, such as `120 started, 118 completed`; nil if all
+  /// lines were shown.
   package mutating func endRound() -> String? {
     let left = Self.events.compactMap { event, word in
       let left = counts[event, default: 0] - allowance(event)

@@ -28,7 +28,7 @@ extension JobRow {
     Column("PATH", key: "path", isName: true, value: { .string($0.path) }),
   ]
 
-  /// Further columns for programs and for the view of one job.
+  /// Further columns, for JSON output and for the view of one job.
   package static let moreColumns: [Column] = [
     Column("URL", key: "url", value: { .string($0.url) }),
     Column("STORE", key: "store", value: { .string($0.store) }),
@@ -54,14 +54,14 @@ extension JobRow {
       }),
   ]
 
-  /// Returns the earliest start, such as `not before 2026-11-21 15:30:12`; nil if the job waits for no time.
+  /// Returns the earliest start of the job, such as `not before 2026-11-21 15:30:12`; nil if the job waits for no time.
   @Sendable package static func due(_ row: JobRow) -> String? {
     row.runAt.map { "not before \(HumanFormat.time($0))" }
   }
 }
 
 extension Style {
-  /// The style of a job's state; nil for a state that needs no attention.
+  /// Creates the text style for a job's state; nil for a state that needs no attention.
   package init?(_ state: JobState) {
     switch state {
     case .failed: self = .red
@@ -72,7 +72,7 @@ extension Style {
     }
   }
 
-  /// The style of a worker's state; nil for a state that needs no attention.
+  /// Creates the text style for a worker's state; nil for a state that needs no attention.
   package init?(_ state: WorkerState) {
     switch state {
     case .dead: self = .red
@@ -82,7 +82,7 @@ extension Style {
     }
   }
 
-  /// The style of an attempt's result; nil for a result that needs no attention.
+  /// Creates the text style for an attempt's result; nil for a result that needs no attention.
   package init?(_ result: AttemptResult) {
     switch result {
     case .failed: self = .red

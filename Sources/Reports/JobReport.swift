@@ -29,7 +29,7 @@ package struct JobReport: Sendable {
     self.command = command
   }
 
-  /// Reads the report of a job; nil if retention removed the job meanwhile.
+  /// Reads the report of a job; nil if the job was deleted meanwhile because of its age.
   /// - Throws: `JobQueueError.noSuchName` for a job that does not exist.
   package static func read(_ id: Int64, from queue: JobQueue) async throws -> JobReport? {
     var selector = JobSelector()
@@ -107,14 +107,14 @@ package struct JobReport: Sendable {
 
   private static let history = Listing(AttemptRow.columns, note: AttemptRow.note)
 
-  /// The members of the report's JSON object.
+  /// The report as members of a JSON object.
   package var members: [JSONValue.Member] {
     let history = Listing(AttemptRow.columns + AttemptRow.moreColumns)
     let objects = attempts.map { JSONValue.object(history.members($0)) }
     return listing.members(job) + [.init("attempts", .array(objects))]
   }
 
-  /// Returns one line for each fact, and a table of the attempts.
+  /// Returns the report for people: one line for each fact, and a table of the attempts.
   package func text(on screen: Screen) -> String {
     let table = attempts.isEmpty ? "" : "\n" + Self.history.table(attempts, on: screen)
     return listing.facts(job, on: screen) + table

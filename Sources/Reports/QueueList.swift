@@ -34,7 +34,7 @@ extension QueueRow {
       "JOB OPTIONS", key: "defaults", value: { .object($0.defaults.members) }),
   ]
 
-  /// Returns the settings of the queue such as `weight 3, if_exists "replace"`; nil if nothing was set.
+  /// Returns the settings of the queue, such as `weight 3, if_exists "replace"`; nil if all have their defaults.
   @Sendable package static func settings(_ row: QueueRow) -> String? {
     let weight = row.weight == 1 ? [] : ["weight \(row.weight)"]
     let all = weight + row.defaults.words
@@ -48,7 +48,7 @@ extension [String: JobOption.Value] {
     sorted { $0.key < $1.key }.map { .init($0.key, $0.value.json) }
   }
 
-  /// The options as words, such as `max_attempts 9`.
+  /// The options as names with values, such as `max_attempts 9`.
   package var words: [String] { members.map { "\($0.name) \($0.value.line)" } }
 }
 

@@ -1,7 +1,7 @@
 package import Terminal
 
 extension Listing.Column {
-  /// Returns a column for a time in UTC: to the second for people, and as the view returns it for programs.
+  /// Returns a column for a time in UTC. People see it to the second; JSON output has it as the view returns it.
   package static func time(
     _ title: String, key: String, _ moment: @escaping @Sendable (Row) -> String?
   ) -> Self {

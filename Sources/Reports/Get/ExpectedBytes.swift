@@ -1,12 +1,13 @@
-/// The total size of several files. It is known once each file has ended or runs with a known length.
+/// The total size of several files. It is known once each file has ended or is running with a known length.
 package struct ExpectedBytes: Sendable {
   package private(set) var total: Int64?
   /// The last known total, and the number of its files.
   private var last: (total: Int64, files: Int)?
-  /// Whether the progress bar counts files. Once it does, it continues to, so that it does not move backwards.
+  /// Whether the progress bar counts files instead of bytes. It then never counts bytes again, so that the bar does not move
+  /// backwards.
   package private(set) var countsFiles = false
 
-  /// Takes the lengths of the running files, the number of files that have not ended, and the completed files.
+  /// Records the lengths of the running files, the number of files that have not ended, and the completed files.
   package mutating func look(
     _ running: [Int64?], unfinished: Int, completed: (files: Int, bytes: Int64)
   ) {

@@ -7,7 +7,7 @@ import Synchronization
 package import Terminal
 import Worker
 
-/// Shows the progress of a `haul get`, and counts its results.
+/// Shows the progress of a run of `haul get`, and counts its results.
 package final class GetProgress: Sendable {
   private struct State {
     var tally: GetTally
@@ -47,7 +47,8 @@ package final class GetProgress: Sendable {
   private let report: (@Sendable (GetFile) -> Void)?
   private let state: Mutex<State>
 
-  /// Creates the progress. `report` is called for each file when it ends, first for those that an earlier run downloaded.
+  /// Creates the progress. `report` is called for each file when it ends. It is first called for files that an earlier run has
+  /// downloaded.
   package init(
     _ lines: [SubmitLine], on display: ProgressDisplay,
     report: (@Sendable (GetFile) -> Void)? = nil
@@ -128,7 +129,7 @@ package final class GetProgress: Sendable {
     last?.cancel()
   }
 
-  /// Tells the user that the command is stopping because the user asked for it.
+  /// Tells the user that the command is stopping as requested.
   package func stopping() {
     let isFirst = state.withLock { state in
       defer { state.isStopping = true }

@@ -5,23 +5,23 @@ import LocalPool
 package import Terminal
 package import Worker
 
-/// The results of a `haul get` so far: counts and bytes.
+/// The results of a run of `haul get` so far: counts and bytes.
 package struct GetTally: Sendable {
-  /// The number of files that this run downloads; the number of lines until all lines are in the queue.
+  /// The number of files that this run downloads. Until all lines are in the queue, it is the number of lines.
   package private(set) var all: Int
-  /// The number of files that an earlier run downloaded.
+  /// The number of files that an earlier run has downloaded.
   package private(set) var finishedBefore = 0
-  /// The total size of the files that an earlier run downloaded, in bytes.
+  /// The total size in bytes of the files that an earlier run has downloaded.
   package private(set) var bytesBefore: Int64 = 0
   package private(set) var completed = 0
-  /// The number of files that are not downloaded because another file has the name and must stay.
+  /// The number of files that are not downloaded because another file has the name and the policy keeps it.
   package private(set) var skipped = 0
   package private(set) var failures = FailureTally()
-  /// The total size of the files that this run completed, in bytes.
+  /// The total size in bytes of the files that this run completed.
   package private(set) var bytes: Int64 = 0
-  /// The bytes that all ended attempts received over the network.
+  /// The number of bytes that all ended attempts received over the network.
   package private(set) var fetched: Int64 = 0
-  /// The reason why the directory cannot be written; nil if it can.
+  /// The reason why the directory cannot be written; nil if it can be written.
   package var trouble: String?
   private let start: ContinuousClock.Instant
   private var end: ContinuousClock.Instant?
@@ -34,13 +34,13 @@ package struct GetTally: Sendable {
   /// The number of files of the whole list, including those that an earlier run downloaded.
   package var files: Int { all + finishedBefore }
 
-  /// The number of files of the whole list that exist now.
+  /// The number of files of the whole list that now exist on disk.
   package var there: Int { completed + skipped + finishedBefore }
 
-  /// The number of files that have not ended.
+  /// The number of files that this run has not ended yet.
   package var unfinished: Int { max(all - completed - skipped - failed, 0) }
 
-  /// Records that all lines are in the queue.
+  /// Records that all lines are in the queue, and which files were already downloaded.
   package mutating func submitted(jobs: Int, finished: [FinishedLine]) {
     all = jobs
     finishedBefore = finished.count
@@ -63,15 +63,15 @@ package struct GetTally: Sendable {
 
   package var failed: Int { failures.count }
 
-  /// Whether the whole work was one file that failed. Then the line with its error is enough.
+  /// Whether the run had only one file, which failed. In this case the line with its error is enough.
   package var isSingleFailure: Bool { all == 1 && failed == 1 && finishedBefore == 0 }
 
-  /// Records the end of the run.
+  /// Records the time of the run's end.
   package mutating func ended(now: ContinuousClock.Instant) { end = now }
 
   private var elapsed: Duration { start.duration(to: end ?? .now) }
 
-  /// The results as JSON members for programs.
+  /// The results as members of a JSON object.
   package var members: [JSONValue.Member] {
     [
       .init("files", .number(files)), .init("completed", .number(completed)),
@@ -88,10 +88,11 @@ package struct GetTally: Sendable {
     ]
   }
 
-  /// The results such as `3 files, 1.2 GiB in 42s (29.1 MiB/s), 1 skipped, 4 failed`. If an earlier run downloaded files, the
-  /// whole list is counted too: `…, 298 of 300 complete, 229 finished before`. If this run downloaded more or fewer bytes than
-  /// its files have, because of an earlier run or of unfinished files, both are shown: `1 file, 1.2 GiB; 0.4 GiB downloaded in
-  /// 15s (…)`.
+  /// The results as a sentence, such as `3 files, 1.2 GiB in 42s (29.1 MiB/s), 1 skipped, 4 failed`.
+  ///
+  /// If an earlier run downloaded files, the sentence also counts the whole list: `…, 298 of 300 complete, 229 finished
+  /// before`. If this run downloaded more or fewer bytes than its files have, because of an earlier run or of unfinished files,
+  /// the sentence has both numbers: `1 file, 1.2 GiB; 0.4 GiB downloaded in 15s (…)`.
   package var sentence: String {
     var parts: [String] = []
     if completed > 0 || finishedBefore + skipped == 0 {

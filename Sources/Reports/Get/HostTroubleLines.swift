@@ -2,12 +2,12 @@ import HaulTransfer
 package import JobModel
 import Terminal
 
-/// Limits the lines about files of hosts in trouble to a readable number. For each host and reason, the first few files are
-/// shown and the others are counted. Errors that concern only one file are always shown.
+/// Limits the number of lines about files of hosts that have problems. For each host and reason, the first few files are shown
+/// and the others are counted. Errors that concern only one file are always shown.
 package struct HostTroubleLines {
   /// The maximum number of lines for each host and reason.
   package static let most = 3
-  /// The time between two reports of how many files were not shown.
+  /// The time between two reports of the files that were not shown.
   package static let round = Duration.seconds(5)
 
   private struct Trouble: Hashable {
@@ -26,7 +26,7 @@ package struct HostTroubleLines {
     var lines = 0
   }
 
-  /// The sentence about files that were not shown, such as `and 197 more files of example.org failed for the same reason`.
+  /// A count of files that were not shown, such as `and 197 more files of example.org failed for the same reason`.
   package struct More: Equatable {
     var sentence: String
     var isFailed: Bool
@@ -52,14 +52,14 @@ package struct HostTroubleLines {
     return true
   }
 
-  /// Ends a round: returns the troubles whose number of files has doubled since they were last shown.
+  /// Ends a round. Returns the counts of files that have doubled since they were last shown.
   package mutating func endRound(now: ContinuousClock.Instant) -> [More] {
     if let lastRound, lastRound.duration(to: now) < Self.round { return [] }
     lastRound = now
     return tell { _, count in count.files.count >= 2 * count.told }
   }
 
-  /// Returns all failures that were not shown.
+  /// Returns the counts of all failed files that were not shown.
   package mutating func end() -> [More] { tell { trouble, _ in trouble.isFailed } }
 
   private mutating func tell(where isDue: (Trouble, Count) -> Bool) -> [More] {

@@ -2,21 +2,21 @@ import HaulSystem
 package import JobQueue
 package import Terminal
 
-/// A cause that keeps jobs from starting, as `haul why` shows it.
+/// A reason why jobs do not start, as `haul why` shows it.
 package struct Cause: Sendable, Equatable {
   package let kind: Obstacle.Kind
-  /// The number of jobs that this cause affects, of those that were examined.
+  /// The number of examined jobs that this reason affects.
   package let jobs: Int
   package let finding: Obstacle.Finding
 
-  /// Creates a cause.
+  /// Creates the reason.
   package init(_ kind: Obstacle.Kind, jobs: Int, _ finding: Obstacle.Finding) {
     self.kind = kind
     self.jobs = jobs
     self.finding = finding
   }
 
-  /// The cause as JSON members for programs.
+  /// The reason as members of a JSON object.
   package var members: [JSONValue.Member] {
     [
       .init("kind", .string(kind.rawValue)), .init("jobs", .number(jobs)),
@@ -24,21 +24,21 @@ package struct Cause: Sendable, Equatable {
     ]
   }
 
-  /// The line for people, such as `12 jobs: The queue films is paused. Resume it with: haul queue resume films`.
+  /// The reason as a line for people, such as `12 jobs: The queue films is paused. Resume it with: haul queue resume films`.
   package var line: String {
     "\(counted(jobs, "job")): \(SafeText.visible(finding.wholeSentence))"
   }
 }
 
-/// The jobs that a user asks about, with further information about them.
+/// The jobs that a user asks about in `haul why`, with further information about them.
 package struct AskedJobs: Sendable {
   package var selector: JobSelector
-  /// The arguments that select these jobs for another command; empty for all jobs.
+  /// The arguments that select these jobs in another command; empty for all jobs.
   package var words: String
-  /// The number of running jobs among these, by host and by queue.
+  /// The number of these jobs that are running, by host and by queue.
   package var runningOnHost: [String: Int] = [:]
   package var runningInQueue: [String: Int] = [:]
-  /// The batches that have both paused jobs and others.
+  /// The names of batches that have both paused and other jobs.
   package var partlyPaused: Set<String> = []
 
   /// Creates a value without further information.
@@ -47,7 +47,7 @@ package struct AskedJobs: Sendable {
     self.words = words
   }
 
-  /// Returns the causes that keep these jobs from starting, in the order of the database.
+  /// Returns the reasons why these jobs do not start, in the order of `found`.
   package func causes(_ found: [Obstacle]) -> [Cause] {
     let held = found.filter { $0.kind == .held }
     return found.filter(Self.isTold).map { obstacle in

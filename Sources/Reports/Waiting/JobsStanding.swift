@@ -2,12 +2,12 @@ package import JobModel
 import JobQueue
 import Terminal
 
-/// The states of the jobs that have not ended, and the causes that keep them from starting.
+/// The states of the jobs that have not ended, and the reasons why waiting jobs do not start.
 package struct JobsStanding {
   private let counts: [(state: JobState, count: Int)]
   /// The numbers of jobs that have ended, if they were counted.
   private let ended: [(state: JobState, count: Int)]
-  /// The causes that keep waiting jobs from starting, the worst first.
+  /// The reasons why waiting jobs do not start, worst first.
   package let causes: [Cause]
   /// The number of waiting jobs that nothing blocks.
   private let free: Int
@@ -16,10 +16,11 @@ package struct JobsStanding {
   /// A note that says which jobs the numbers cover, if they do not cover all.
   private let note: String?
 
-  /// The maximum number of causes that people see.
+  /// The maximum number of reasons that people see.
   package static let mostCauses = 6
 
-  /// Creates a value. `counts` are those of jobs that have not ended. `ended` are those of the other jobs, if they were counted.
+  /// Creates a value. `counts` are the counts of unfinished jobs. `ended` are the counts of the other jobs, if they were
+  /// counted.
   package init(
     counts: [(state: JobState, count: Int)], ended: [(state: JobState, count: Int)] = [],
     causes: [Cause] = [], free: Int = 0, more: Int = 0, note: String? = nil
@@ -35,13 +36,13 @@ package struct JobsStanding {
   /// The number of jobs that have not ended.
   package var total: Int { counts.reduce(0) { $0 + $1.count } }
 
-  /// The number of running jobs.
+  /// The number of running jobs whose workers are not dead.
   package var running: Int { max(count(.running, counts) - lost, 0) }
 
-  /// The number of failed jobs; 0 if they were not counted.
+  /// The number of failed jobs; 0 if ended jobs were not counted.
   package var failed: Int { count(.failed, ended) }
 
-  /// The number of jobs that have ended; 0 if they were not counted.
+  /// The number of ended jobs; 0 if they were not counted.
   package var over: Int { ended.reduce(0) { $0 + $1.count } }
 
   /// The number of jobs in the state running whose workers are dead.
@@ -51,8 +52,8 @@ package struct JobsStanding {
     counts.first { $0.state == state }?.count ?? 0
   }
 
-  /// Returns how many jobs do not run, with a line for each cause. `selector` selects the jobs for another command. `pool` is
-  /// the name of the pool.
+  /// Returns how many jobs are waiting, with a line for each reason. `selector` is the option that selects the jobs in another
+  /// command. `pool` is the name of the pool.
   package func text(of selector: String, in pool: String? = nil) -> String {
     guard total > 0 else { return end(of: selector, in: pool) }
     let waiting = counts.filter { $0.state != .running && $0.count > 0 }

@@ -6,13 +6,13 @@ import Terminal
 import Worker
 
 extension Obstacle {
-  /// A cause in words, and what the user can do about it.
+  /// A reason why jobs do not start, in words, and what the user can do about it.
   package struct Finding: Sendable, Equatable {
-    /// The cause without a full stop at its end, such as `the queue films is paused`. It may have several sentences.
+    /// The reason without a full stop at its end, such as `the queue films is paused`. It may have several sentences.
     package var cause: String
-    /// The words before ``command``, such as `resume it with`.
+    /// The words before ``command``, such as `resume it with`; nil if there is no remedy.
     package var remedy: String?
-    /// The command to type.
+    /// The command to type; nil if no command helps.
     package var command: String?
 
     /// Creates a finding.
@@ -22,18 +22,18 @@ extension Obstacle {
       self.command = command
     }
 
-    /// The cause and the remedy, such as `the queue films is paused. Resume it with: haul queue resume films`.
+    /// The reason and the remedy, such as `the queue films is paused. Resume it with: haul queue resume films`.
     package var sentence: String {
       guard let remedy, let command else { return cause }
       return "\(Self.stopped(cause)) \(Self.capital(remedy)): \(command)"
     }
 
-    /// The cause and the remedy with a capital letter at the start, and with a full stop unless a command ends the text.
+    /// The reason and the remedy with a capital letter at the start, and with a full stop unless a command ends the text.
     package var wholeSentence: String {
       Self.capital(command == nil ? Self.stopped(cause) : sentence)
     }
 
-    /// The cause with a capital letter and a full stop.
+    /// The reason with a capital letter and a full stop.
     package var causeSentence: String { Self.capital(Self.stopped(cause)) }
 
     private static func capital(_ text: String) -> String {
@@ -46,16 +46,16 @@ extension Obstacle {
     }
   }
 
-  /// Returns the cause and the remedy, such as `the host example.org is blocked for 40s (connect)`. `selector` selects the
-  /// waiting jobs for another command, if there is one.
+  /// Returns the reason and the remedy, such as `the host example.org is blocked for 40s (connect)`. `selector` is the option
+  /// that selects the waiting jobs in another command; nil if there is none.
   package func sentence(of selector: String?) -> String { finding(of: selector).sentence }
 
-  /// Returns the sentence for places that already show the advice on the error class.
+  /// Returns the reason and the remedy without the advice on the error class, for places that already show that advice.
   package func sentenceWithoutAdvice(of selector: String?) -> String {
     kind == .early ? early(hasAdvice: false).sentence : sentence(of: selector)
   }
 
-  /// Returns the cause and the remedy separately. `own` is how many of the running jobs belong to `whose`, such as `this
+  /// Returns the reason and the remedy separately. `own` is how many of the running jobs belong to `whose`, such as `this
   /// batch`.
   package func finding(of selector: String?, own: Int? = nil, whose: String? = nil) -> Finding {
     let word = shellWord(name)
@@ -205,11 +205,11 @@ extension Obstacle {
 }
 
 extension WorkerStart {
-  /// The command that messages print to start such a worker: `haul worker --store main=DIRECTORY --queue films --allow-net
-  /// 10.0.0.1`.
+  /// The command that would start this worker on this machine, for messages: `haul worker --store main=DIRECTORY --queue films
+  /// --allow-net 10.0.0.1`.
   package var command: String { command(on: PoolWorker.machine) }
 
-  /// The same command for a user of that machine.
+  /// Returns the command that would start this worker, for a user of the machine `machine`.
   package func command(on machine: String) -> String {
     let schemes = schemes ?? []
     let addresses = (hosts ?? []).compactMap(IPAddress.spelled(by:)).filter {
@@ -236,14 +236,15 @@ extension WorkerStart {
 }
 
 extension ErrorTable {
-  /// Returns whether an attempt that ends with this class counts against the job's maximum. Unknown classes count.
+  /// Returns whether an attempt that ends with this class counts against the job's maximum number of attempts. Unknown classes
+  /// count.
   package static func isCharged(_ error: ErrorClass) -> Bool {
     guard let row = rows.first(where: { $0.word == error }) else { return true }
     return row.explanation.retry != .host && row.explanation.retry != .worker
   }
 
-  /// Returns what the user can do while a job waits for its next attempt: the first sentence of the advice, without its full
-  /// stop. Returns nil if the advice is about jobs that have failed for good.
+  /// Returns what the user can do while a job waits for its next attempt: the first sentence of the class's advice, without its
+  /// full stop. Returns nil if the advice is only about jobs that have finally failed.
   package static func hint(on error: ErrorClass) -> String? {
     guard let advice = advice(on: error) else { return nil }
     let first = advice.split(separator: ". ", maxSplits: 1)[0]

@@ -1,7 +1,7 @@
 import HaulSystem
 package import JobQueue
 
-/// The obstacles that a waiting command has already shown.
+/// The reasons for waiting that a command has already shown.
 package struct ObstacleThrottle {
   private struct Key: Hashable {
     var kind: Obstacle.Kind
@@ -11,7 +11,8 @@ package struct ObstacleThrottle {
   /// The time until which each obstacle is not shown again; nil means never again.
   private var told: [Key: ContinuousClock.Instant?] = [:]
 
-  /// Returns true for a new obstacle, and again after the time that was shown with the obstacle is over.
+  /// Returns whether to show a reason for waiting: true if it is new, and again after the waiting time that was shown with it
+  /// has passed.
   package mutating func isNews(_ obstacle: Obstacle, at now: ContinuousClock.Instant) -> Bool {
     let key = Key(kind: obstacle.kind, name: obstacle.name)
     if let until = told[key], until.map({ now < $0 }) ?? true { return false }

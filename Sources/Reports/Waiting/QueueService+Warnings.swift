@@ -2,7 +2,7 @@ package import HaulTransfer
 package import JobQueue
 
 extension QueueService {
-  /// Returns why jobs that were submitted to `queue` will wait or fail, and what to do; empty if they can run.
+  /// Returns warnings about why jobs that were submitted to `queue` will wait or fail, and what to do; empty if they can run.
   ///
   /// `schemes` are the URL schemes of the jobs other than http and https. `addresses` are their addresses that are not public.
   package func warnings(
