@@ -1,13 +1,14 @@
 package import Log
 
-/// Serves the metrics and the page of a pool on one address. It only reads, so the rights of `haul_monitor` are enough.
+/// Serves the metrics and the status page of a pool on one address. It only reads, so the rights of the role `haul_monitor` are
+/// enough.
 package final class StatusServer: Sendable {
-  /// The address that the server listens on, with the actual port.
+  /// The address on which the server listens, with the actual port.
   package let address: ListenAddress
   private let reader: PoolReader
   private let server: HTTPServer
 
-  /// Starts to listen on `address`. Connects to the database at the first request.
+  /// Starts to listen on `address`. The server connects to the database at the first request.
   ///
   /// - Parameters:
   ///   - token: the secret that every client must send. It may be nil only on a loopback address.
@@ -28,7 +29,7 @@ package final class StatusServer: Sendable {
     logger.info(.pageListening, (.address, LogValue("\(socket.address)")))
   }
 
-  /// Closes all connections to clients and to the database.
+  /// Stops the server: closes all connections to clients and to the database.
   package func stop() async {
     await server.stop()
     await reader.close()

@@ -17,11 +17,11 @@ enum Endpoint: String, CaseIterable, Sendable {
 struct AccessRules: Sendable {
   /// The way to answer a request.
   enum Verdict: Sendable, Equatable {
-    /// Answer the request. `isKnown`: the client has the token, or needs none.
+    /// The server answers the request. `isKnown` is true if the client has the token, or needs none.
     case serve(Endpoint, isKnown: Bool)
-    /// Show the login form, with a sentence if the last token was wrong.
+    /// The server shows the login form. The text is a sentence if the last token was wrong; otherwise nil.
     case askToken(status: UInt32, String?)
-    /// Begin a session, because the token was right.
+    /// The server begins a session for the client, because the token was right.
     case begin(session: String)
     case answer(HTTPResponse)
   }

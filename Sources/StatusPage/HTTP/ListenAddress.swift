@@ -1,14 +1,14 @@
 import Glibc
 
-/// An address to listen on: `127.0.0.1:9464`, `[::1]:9464`, `localhost:9464`.
+/// An address on which a server listens: `127.0.0.1:9464`, `[::1]:9464`, `localhost:9464`.
 package struct ListenAddress: Sendable, Hashable {
-  /// The numeric address. IPv6 is without brackets.
+  /// The numeric IP address. IPv6 addresses are without brackets.
   package let address: String
-  /// The port. 0 means any free port.
+  /// The port number. 0 means any free port.
   package var port: UInt16
   let isIPv6: Bool
 
-  /// Parses `text`. Returns nil if it is not an address. The only accepted name is `localhost`.
+  /// Parses an address; nil if `text` is not an address. The only accepted name is `localhost`.
   package init?(_ text: String) {
     guard let colon = text.lastIndex(of: ":"),
       let port = UInt16(text[text.index(after: colon)...]),

@@ -3,15 +3,16 @@ import HaulSystem
 
 /// The reason why the status page cannot listen on an address.
 package enum ListenError: Error, Sendable, Equatable {
-  /// Another program uses the port, or did a moment ago.
+  /// Another program uses the port, or used it a moment ago.
   case inUse(ListenAddress)
-  /// The kernel refuses the address. `errno` says why: this machine has no such address, or the user has no right to the port.
+  /// The kernel refuses the address. `errno` gives the reason: this machine has no such address, or the user has no right to
+  /// use the port.
   case refused(ListenAddress, errno: Int32)
-  /// The address can be reached from other machines, but there is no token.
+  /// The address can be reached from other machines, but no token is set.
   case needsToken(ListenAddress)
-  /// The token file cannot be used. The text says why, but never shows its content.
+  /// The token file cannot be used. The text gives the reason, but never the file's content.
   case token(path: String, String)
-  /// There is no thread or memory for the server.
+  /// The system has no thread or memory for the server.
   case noRoom
 }
 

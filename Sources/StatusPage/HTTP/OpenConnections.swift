@@ -19,11 +19,11 @@ final class OpenConnections: Sendable {
 
   /// The activity of a connection. Connections in earlier cases are ended first.
   enum Phase: Int, Sendable {
-    /// Waiting for a request, or receiving it.
+    /// The server waits for a request, or receives it.
     case reading
-    /// Sending the response.
+    /// The server sends the response.
     case sending
-    /// Making the response. The server itself needs this time, so it has no limit.
+    /// The server prepares the response. This state has no time limit, because the client cannot delay it.
     case answering
   }
 

@@ -1,11 +1,11 @@
 /// A metric with its samples.
 struct MetricFamily: Sendable, Equatable {
   enum Kind: String, Sendable {
-    /// A value that goes up and down.
+    /// A metric whose value goes up and down.
     case gauge
-    /// A value that only grows, or restarts at 0. Its samples end in `_total`.
+    /// A metric whose value only grows, or restarts at 0. The names of its samples end in `_total`.
     case counter
-    /// Labels that describe something. The sample is 1, and the name ends in `_info`.
+    /// A metric whose labels carry information. Its value is 1, and its name ends in `_info`.
     case info
   }
 

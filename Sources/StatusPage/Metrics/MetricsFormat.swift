@@ -1,8 +1,8 @@
-/// A text format of metrics.
+/// A text format for metrics.
 package enum MetricsFormat: Sendable, CaseIterable {
-  /// OpenMetrics 1.0, which ends in `# EOF`.
+  /// The format OpenMetrics 1.0, which ends in `# EOF`.
   case openMetrics
-  /// Prometheus's text format 0.0.4. The textfile collector of node_exporter reads it too.
+  /// The Prometheus text format 0.0.4. The textfile collector of node_exporter reads it too.
   case prometheus
 
   package var contentType: String {

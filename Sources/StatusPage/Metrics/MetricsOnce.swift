@@ -1,6 +1,6 @@
 package import JobQueue
 
-/// Returns the metrics of a pool in Prometheus's text format, without the metrics of a process that serves them.
+/// Returns the metrics of a pool in the Prometheus text format, without metrics about this process.
 package func metricsText(reading queue: JobQueue, version: String) async throws -> String {
   let metrics = try await queue.snapshot { queue in
     PoolMetrics(

@@ -61,7 +61,7 @@ extension CountedFacts {
   }
 }
 
-/// Facts that a coordinator knows about itself.
+/// Facts about a coordinator's process.
 package struct LeaderFacts: Sendable, Equatable {
   package var isLeading: Bool
   /// The number of maintenance rounds since this process started.
