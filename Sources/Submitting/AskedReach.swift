@@ -1,10 +1,10 @@
 package import HaulTransfer
 import Synchronization
 
-/// Collects the permissions that a worker needs to fetch the submitted URLs. Any thread may add to it while lines are read.
+/// Collects the permissions that a worker needs to download the submitted URLs. Any thread may add to it while lines are read.
 package final class AskedReach: Sendable {
-  /// Schemes besides http and https, and addresses that are not public. Host names are not looked up, because they may have
-  /// other addresses on the workers' network.
+  /// The required permissions: schemes other than http and https, and addresses that are not public. Host names are not
+  /// resolved, because they may have other addresses on the workers' network.
   package struct Needs: Sendable, Equatable {
     package var schemes: Set<String> = []
     package var addresses: Set<IPAddress> = []

@@ -2,9 +2,9 @@ package import Arguments
 import Synchronization
 package import Terminal
 
-/// Collects wrong lines. It counts all of them, and keeps the first line of each kind of problem to show it.
+/// Collects problems of lines in a list. It counts all of them, and keeps the first line of each kind of problem.
 package final class LineProblems: Sendable {
-  /// A wrong line and its problem.
+  /// A line of a list and its problem.
   package struct Problem: Sendable {
     let line: Int
     /// The name of the line, which begins the sentence. Empty if the line needs no name.
@@ -43,10 +43,10 @@ package final class LineProblems: Sendable {
 
   package init() {}
 
-  /// The number of lines that are wrong.
+  /// The number of lines with a problem.
   package var count: Int { state.withLock { $0.count } }
 
-  /// Adds a problem.
+  /// Adds the problem of a line.
   package func add(_ problem: Problem) {
     state.withLock { state in
       state.count += 1 + problem.others
@@ -58,7 +58,7 @@ package final class LineProblems: Sendable {
     }
   }
 
-  /// Adds `count` other problems. `others` are the first of them.
+  /// Adds `count` further problems. `others` are the first of them.
   package func add(_ others: [Problem], of count: Int) {
     state.withLock { state in
       state.count += count
@@ -67,7 +67,7 @@ package final class LineProblems: Sendable {
     }
   }
 
-  /// Shows the first problems, one per line, and the number of further wrong lines.
+  /// Shows the first problems, one per line, and the number of further lines with problems.
   package func list(on display: ProgressDisplay) {
     let state = state.withLock { $0 }
     for problem in state.first.sorted(by: { $0.line < $1.line }) {
@@ -77,16 +77,18 @@ package final class LineProblems: Sendable {
     if rest > 0 { display.say("… and \(counted(rest, "line")) more", as: .error) }
   }
 
-  /// Shows the problems and the number of lines that the command `label` skipped. Shows nothing if no line is wrong.
+  /// Shows the problems, and the number of lines that the command `label` skipped because of them. Shows nothing if there are
+  /// none.
   package func listLeftOut(on display: ProgressDisplay, label: String) {
     guard count > 0 else { return }
     list(on: display)
     display.say("\(label): skipped \(counted(count, "line"))", as: .error)
   }
 
-  /// Returns the error for a command that needs every line to be correct, or nil if no line is wrong. The error describes a
-  /// single problem. Several problems are listed on `display` first. `nothing` is a sentence about what did not happen. If
-  /// `isList` is true, the error suggests --skip-bad.
+  /// Returns the error for a command that requires every line to be valid; nil if all lines are valid.
+  ///
+  /// The error describes a single problem. Several problems are listed on `display` first. `nothing` is a sentence about what
+  /// the command did not do. With `isList`, the error suggests the option --skip-bad.
   package func error(
     listedOn display: ProgressDisplay, nothing: String, isList: Bool = true
   ) -> ExitError? {

@@ -2,7 +2,7 @@ package import JobQueue
 package import ListFormats
 import Terminal
 
-/// The checked lines of a list, some thousands at a time. Memory use does not depend on the length of the list.
+/// The valid lines of a list, in pieces of some thousands. Memory use does not depend on the length of the list.
 package struct SubmissionPieces: AsyncSequence, Sendable {
   package typealias Element = [SubmitLine]
   package typealias Failure = any Error
@@ -18,8 +18,8 @@ package struct SubmissionPieces: AsyncSequence, Sendable {
     self.problems = problems
   }
 
-  /// Reads the first piece and returns the pieces, for one iteration. This reports a missing or empty list before anything else
-  /// happens.
+  /// Reads the first piece and returns the pieces, for one iteration. A missing or empty list is thus reported before the
+  /// command does anything else.
   package func begin() async throws -> SubmissionPieces {
     var iterator = makeAsyncIterator()
     iterator.pending = try await iterator.next(isolation: nil)
@@ -28,7 +28,7 @@ package struct SubmissionPieces: AsyncSequence, Sendable {
     return pieces
   }
 
-  /// Whether no line is correct. False until `begin` has returned.
+  /// Whether the list has no valid line. False until `begin` has returned.
   package var isEmpty: Bool { begun.map { $0.pending == nil } ?? false }
 
   package func makeAsyncIterator() -> Iterator {
@@ -85,7 +85,7 @@ package struct SubmissionPieces: AsyncSequence, Sendable {
 }
 
 extension AsyncStream where Element == [SubmitLine] {
-  /// Makes a stream of one piece.
+  /// Creates a sequence of one piece with these lines.
   package init(_ lines: [SubmitLine]) {
     self.init { continuation in
       continuation.yield(lines)

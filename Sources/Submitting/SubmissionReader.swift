@@ -6,33 +6,33 @@ package import JobQueue
 package import ListFormats
 package import Terminal
 
-/// Turns the user's URLs and lists into lines to submit, and checks each line.
+/// Converts the user's URLs and lists into lines to submit, and checks each line.
 package struct SubmissionReader {
-  /// The default path of a file without a given path.
+  /// The rule for the default path of a file.
   package enum Naming: Sendable {
-    /// The path `host/path/name`.
+    /// The path is `host/path/name`.
     case tree
-    /// The name only: `name`.
+    /// The path is only the file's name.
     case flat
   }
 
-  /// The command as typed. Messages begin with it.
+  /// The command as the user typed it. Messages begin with it.
   package let label: String
   package var naming = Naming.tree
-  /// The participle in "Nothing was submitted.", which ends the error about wrong lines.
+  /// The participle in the sentence "Nothing was submitted.", which ends the error about invalid lines.
   package var participle = "submitted"
-  /// Whether the reader finds different URLs with the same path. Otherwise the database finds them.
+  /// Whether the reader rejects different URLs with one path. If false, the database finds them.
   package var findsDoublePaths = false
-  /// Whether a second URL with the same path gets a number. Otherwise it is rejected.
+  /// Whether the second URL with one path gets a number in its path. If false, it is rejected.
   package var numbersDoubleNames = false
-  /// The schemes that a URL may have.
+  /// The schemes that URLs may have.
   package var schemes = WebURL.knownSchemes
   package var choices = ListChoices()
-  /// Collects the permissions that a worker needs for the URLs.
+  /// The collector of the permissions that a worker needs for the URLs.
   package var reach = AskedReach()
-  /// Shows notices about a list, and its problems.
+  /// The display for notices about a list, and for its problems.
   package let display: ProgressDisplay
-  /// Returns a sentence for an error of any kind.
+  /// Returns a sentence that describes any error.
   package let describe: @Sendable (any Error) -> String
 
   package init(
@@ -48,8 +48,8 @@ package struct SubmissionReader {
     self.describe = describe
   }
 
-  /// Returns the lines of the list `argument` (a file or `-`) in pieces, as they are read. Wrong lines are added to `problems`,
-  /// and the caller decides what happens.
+  /// Returns the valid lines of the list `argument` (a file or `-`) in pieces, as they are read. Invalid lines are added to
+  /// `problems`, and the caller decides what to do.
   ///
   /// Iterating throws `ExitError` if the list cannot be read.
   package func pieces(ofList argument: String, problems: LineProblems) -> SubmissionPieces {
@@ -57,9 +57,9 @@ package struct SubmissionReader {
       reader: self, list: ListSource(argument: argument), problems: problems)
   }
 
-  /// Returns all lines of the list `argument`. Skips wrong lines if `skipsWrong` is true. Returns no lines for an empty list.
+  /// Returns all lines of the list `argument`; none for an empty list. With `skipsWrong`, invalid lines are skipped.
   ///
-  /// - Throws: `ExitError` that names the file, and the wrong lines.
+  /// - Throws: `ExitError` that names the file, and the invalid lines.
   package func lines(ofList argument: String, skipsWrong: Bool) async throws -> [SubmitLine] {
     let problems = LineProblems()
     let name = ListSource(argument: argument).name
@@ -76,9 +76,10 @@ package struct SubmissionReader {
     return lines
   }
 
-  /// Reports an empty list. An empty list is no error, because other programs make lists and may have nothing to do.
+  /// Reports an empty list to the user. An empty list is not an error, because other programs generate lists and may have
+  /// nothing to do.
   ///
-  /// - Throws: if the list has lines, all are wrong, and `skipsWrong` is true.
+  /// - Throws: `ExitError` if the list has lines, all are invalid, and `skipsWrong` is true.
   package func requireLine(in pieces: SubmissionPieces, skipsWrong: Bool) throws(ExitError) {
     guard pieces.isEmpty else { return }
     if pieces.problems.count == 0 {
@@ -91,7 +92,7 @@ package struct SubmissionReader {
 
   /// Returns lines for the URLs of the command line. `path` and `digest` are for a single URL.
   ///
-  /// - Throws: `ExitError` that lists the wrong URLs.
+  /// - Throws: `ExitError` that lists the invalid URLs.
   package func lines(
     ofURLs urls: [String], path: String?, digest: ExpectedDigest?
   ) throws -> [SubmitLine] {
@@ -138,8 +139,8 @@ package struct SubmissionReader {
     return lines
   }
 
-  /// Returns the line for an entry. A wrong entry is added to `problems`, where its sentence begins with `place`, and gives
-  /// nil.
+  /// Returns the line to submit for an entry; nil for an invalid entry. An invalid entry is added to `problems`, with a
+  /// sentence that begins with `place`.
   package func line(_ entry: ListEntry, place: @autoclosure () -> String, _ problems: LineProblems)
     -> SubmitLine?
   {
@@ -168,7 +169,7 @@ package struct SubmissionReader {
     return "\(message) The URL is '\(text)'."
   }
 
-  /// Returns the URL that the user meant, if `text` only lacks `https://`. Otherwise returns nil.
+  /// Returns the URL that the user probably meant, if `text` only lacks `https://`; otherwise nil.
   package static func completed(_ text: String) -> String? {
     guard !text.contains("://"), let url = try? WebURL("https://" + text), !url.hasCredentials,
       url.host.contains(".") || url.host == "localhost" || url.hostKey != url.host,

@@ -2,7 +2,7 @@ package import JobQueue
 import Synchronization
 package import Terminal
 
-/// Shows the progress of a submission: `1250000 lines read, 61200/s`.
+/// Shows the progress of a submission, such as `1250000 lines read, 61200/s`.
 package final class SubmitProgress: Sendable {
   private struct State {
     var meter = RateMeter()

@@ -2,7 +2,7 @@ import HaulTransfer
 package import JobQueue
 package import ListFormats
 
-/// Matches the lines of a ``URLMap`` with the jobs of a batch.
+/// Finds the new URL for each job of a batch in the lines of a ``URLMap``.
 package struct URLReplacement {
   /// A URL as bytes. `String` treats equivalent spellings of a letter as equal.
   private typealias Key = [UInt8]
@@ -42,10 +42,10 @@ package struct URLReplacement {
   private var byNew: [Key: Int] = [:]
   /// The lines that replace jobs, by queue.
   private var found: [String: [(index: Int, line: SubmitLine)]] = [:]
-  /// The number of jobs that already have their new URL.
+  /// The number of jobs whose URL already is the new one.
   package private(set) var same = 0
 
-  /// Reads the lines of the file `name`. Wrong lines are added to `problems`.
+  /// Reads the lines of the file `name`. Invalid lines are added to `problems`.
   package init(
     _ items: [URLMap.Item], of name: String, _ reader: SubmissionReader, _ problems: LineProblems
   ) {
@@ -92,7 +92,7 @@ package struct URLReplacement {
     Key(url.utf8.prefix { $0 != UInt8(ascii: "?") })
   }
 
-  /// Matches a job with the lines. A job that is done gets no new URL; it only shows that a line is ambiguous.
+  /// Finds the line for a job. A job with `isDone` gets no new URL; it only shows whether a line is ambiguous.
   package mutating func take(_ job: ExportedJob, in queue: String, isDone: Bool) {
     let key = Key(job.url.utf8)
     let exact = byURL[key] ?? byNew[key]
@@ -114,8 +114,8 @@ package struct URLReplacement {
     found[queue, default: []].append((index, line))
   }
 
-  /// Returns the lines to submit, by queue. Call it after ``take(_:in:isDone:)`` for all jobs. Lines that cannot be used are
-  /// added to the problems.
+  /// Returns the lines to submit, grouped by queue. Call this after ``take(_:in:isDone:)`` for all jobs. Lines that cannot be
+  /// used are added to the problems.
   package func lines() -> [(queue: String, lines: [SubmitLine])] {
     for new in news {
       guard let reason = new.problem else { continue }
