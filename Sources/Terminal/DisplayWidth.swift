@@ -1,5 +1,5 @@
-/// Measures text in columns of a terminal. Terminals disagree about some emoji. This type follows Unicode's East Asian Width
-/// (UAX #11: wide and full-width characters take 2 columns) and emoji presentation.
+/// Measures the width of text in terminal columns. Terminals disagree about some emoji. This type follows Unicode's East Asian
+/// Width (UAX #11: wide and full-width characters take 2 columns) and emoji presentation.
 package enum DisplayWidth {
   /// Returns the width of `text` in columns. `text` must not contain control characters.
   package static func of(_ text: String) -> Int {
@@ -7,13 +7,13 @@ package enum DisplayWidth {
     return text.reduce(0) { $0 + of($1) }
   }
 
-  /// Returns `text` cut to at most `columns`. If text is missing, the last column is `…`.
+  /// Returns the beginning of `text`, at most `columns` wide. If the text was cut, the last column is `…`.
   package static func truncated(_ text: String, to columns: Int) -> String {
     if of(text) <= columns { return text }
     return columns > 0 ? prefix(of: text, within: columns - 1) + "…" : ""
   }
 
-  /// Returns `text` in at most `columns`, with `…` instead of its middle if it is longer.
+  /// Returns `text` in at most `columns`. A longer text gets `…` instead of its middle.
   package static func shortened(_ text: String, to columns: Int) -> String {
     if of(text) <= columns { return text }
     let head = prefix(of: text, within: (columns - 1) / 2)
@@ -25,8 +25,8 @@ package enum DisplayWidth {
     return columns > 0 ? head + "…" + String(tail.reversed()) : ""
   }
 
-  /// Splits `text` into a first part of at most `columns` and the rest. Splits at a space if the latter half of the first part
-  /// contains one.
+  /// Splits `text` into a first part that is at most `columns` wide, and the rest. If the second half of the first part
+  /// contains a space, the split is there.
   package static func broken(_ text: String, at columns: Int) -> (first: String, rest: String) {
     if of(text) <= columns { return (text, "") }
     let head = prefix(of: text, within: columns)
@@ -61,8 +61,8 @@ package enum DisplayWidth {
     }
   }
 
-  /// Returns the words of `text` on lines of at most `columns`. A longer word gets its own line. Nil puts everything on one
-  /// line.
+  /// Returns the words of `text` on lines that are at most `columns` wide. A longer word gets a line of its own. Nil puts all
+  /// words on one line.
   package static func wrapped(_ text: String, to columns: Int?) -> [String] {
     guard let columns, of(text) > columns else { return [text] }
     var lines: [String] = []

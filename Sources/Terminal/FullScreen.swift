@@ -1,8 +1,8 @@
 /// The content of a full screen. It computes the bytes that change the screen, and writes nothing itself.
 ///
-/// Only changed lines are written, in place and from left to right, so that no line is ever blank in between. The bytes are
-/// marked as synchronized output (private mode 2026), which terminals without it ignore. The control functions are from ECMA-48
-/// (cursor position, erase in line, erase in page, select graphic rendition).
+/// The bytes contain only changed lines, in place and from left to right, so that no line is ever blank in between. They are
+/// marked as synchronized output (private mode 2026), which terminals ignore if they do not support it. The control functions
+/// are from ECMA-48 (cursor position, erase in line, erase in page, select graphic rendition).
 package struct FullScreen: Sendable {
   /// Switches to the terminal's other page, hides the cursor and clears the page (xterm: private modes 1049 and 25).
   static let opening = "\u{1b}[?1049h\u{1b}[?25l\u{1b}[2J"
@@ -13,14 +13,14 @@ package struct FullScreen: Sendable {
   private var drawn: [StyledLine] = []
   private var size = (columns: 0, rows: 0)
 
-  /// Creates a screen of unknown content.
+  /// Creates a screen whose content is unknown.
   package init(hasColors: Bool) { self.hasColors = hasColors }
 
   /// Forgets the content, so that the next update writes every line.
   package mutating func invalidate() { size = (0, 0) }
 
-  /// Replaces the content with `lines`, from the top, cut to `columns` and `rows`. Returns the bytes to write in one piece.
-  /// They are empty if nothing changes.
+  /// Replaces the content with `lines`, from the top, cut to `columns` and `rows`. Returns the bytes to write at once; empty if
+  /// the content does not change.
   package mutating func update(_ lines: [StyledLine], columns: Int, rows: Int) -> String {
     var lines = lines.prefix(rows).map { $0.truncated(to: columns) }
     for index in lines.indices where lines[index].isReversed { lines[index].pad(to: columns) }

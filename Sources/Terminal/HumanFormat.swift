@@ -1,11 +1,11 @@
 import HaulSystem
 
-/// Formats amounts for people. Programs get plain numbers of bytes and seconds instead.
+/// Formats amounts for people. Output for programs has plain numbers of bytes and seconds instead.
 package enum HumanFormat {
   private static let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
 
-  /// Returns an amount of bytes: `512 B`, `1.5 GiB`, `120 MiB`. Units are powers of 1024. Amounts below 100 have one decimal,
-  /// rounded to the nearest.
+  /// Returns a number of bytes as text: `512 B`, `1.5 GiB`, `120 MiB`. Units are powers of 1024. Amounts below 100 have one
+  /// decimal, rounded to the nearest.
   package static func bytes(_ bytes: Int64) -> String {
     if bytes.magnitude < 1024 { return "\(bytes) B" }
     var value = Double(bytes) / 1024
@@ -18,7 +18,8 @@ package enum HumanFormat {
     return "\(short(value)) \(units[unit])"
   }
 
-  /// Returns the bytes received of `total`, in one unit: `0.3/4.0 GiB`. If `total` is nil or 0, it returns only the bytes.
+  /// Returns the received bytes and the total in one unit: `0.3/4.0 GiB`. If `total` is nil or 0, returns only the received
+  /// bytes.
   package static func bytes(_ bytes: Int64, of total: Int64?) -> String {
     guard let total, total > 0 else { return Self.bytes(bytes) }
     let largest = Self.bytes(max(bytes, total))
@@ -29,18 +30,19 @@ package enum HumanFormat {
     return "\(short(Double(bytes) / size))/\(short(Double(total) / size)) \(units[unit])"
   }
 
-  /// Returns a rate in bytes per second: `12.3 MiB/s`.
+  /// Returns a rate in bytes per second as text: `12.3 MiB/s`.
   package static func rate(_ rate: Int64) -> String { bytes(rate) + "/s" }
 
-  /// Returns a remaining time, rounded up to whole seconds: `3m04s`. Returns nil from 100 days on, where it is of no use.
+  /// Returns a remaining time as text, rounded up to whole seconds: `3m04s`. Returns nil for 100 days or more, because such an
+  /// estimate is useless.
   package static func timeLeft(_ time: Duration) -> String? {
     let (seconds, rest) = time.components
     if seconds >= 100 * 86_400 { return nil }
     return duration(.seconds(seconds + (rest > 0 ? 1 : 0)))
   }
 
-  /// Returns a duration in its two largest units, rounded down: `850ms`, `12s`, `3m04s`, `2h05m`, `5d03h`. A negative duration
-  /// gives `0s`.
+  /// Returns a duration as text with its two largest units, rounded down: `850ms`, `12s`, `3m04s`, `2h05m`, `5d03h`. A negative
+  /// duration gives `0s`.
   package static func duration(_ duration: Duration) -> String {
     let seconds = max(duration.components.seconds, 0)
     switch seconds {
@@ -53,7 +55,7 @@ package enum HumanFormat {
     }
   }
 
-  /// Returns an age in one unit, rounded down: `12s`, `3m`, `2h`, `5d`.
+  /// Returns an age as text with one unit, rounded down: `12s`, `3m`, `2h`, `5d`.
   package static func age(_ age: Duration) -> String {
     let seconds = max(age.components.seconds, 0)
     switch seconds {
@@ -64,7 +66,7 @@ package enum HumanFormat {
     }
   }
 
-  /// Returns an RFC 3339 time in UTC as `2026-11-21 15:30:12`. Text that is not a time (`infinity`) is returned unchanged.
+  /// Returns an RFC 3339 time in UTC in the form `2026-11-21 15:30:12`. Other text, such as `infinity`, is returned unchanged.
   package static func time(_ text: String) -> String {
     guard text.hasSuffix("+00:00") || text.hasSuffix("Z"), text.utf8.count > 19 else { return text }
     return String(text.prefix(19)).replacing("T", with: " ")

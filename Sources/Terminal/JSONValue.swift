@@ -1,6 +1,6 @@
 import HaulSystem
 
-/// A JSON value to print. An object keeps the order of its members.
+/// A JSON value for output. An object keeps the order of its members.
 package enum JSONValue: Sendable, Equatable {
   case null
   case bool(Bool)
@@ -11,7 +11,7 @@ package enum JSONValue: Sendable, Equatable {
   case array([JSONValue])
   case object([Member])
 
-  /// A name and its value in an object.
+  /// A member of an object: a name and a value.
   package struct Member: Sendable, Equatable {
     package var name: String
     package var value: JSONValue
@@ -23,15 +23,16 @@ package enum JSONValue: Sendable, Equatable {
     }
   }
 
-  /// Returns a number from any integer type. A value outside `Int64` is clamped to its range. Nil gives null.
+  /// Creates a number from any integer type. A value outside `Int64` is clamped to its range. Nil gives null.
   package static func number(_ value: (some BinaryInteger)?) -> JSONValue {
     value.map { .int(Int64(clamping: $0)) } ?? .null
   }
 
-  /// Returns a text, or null for nil.
+  /// Creates a string; nil gives null.
   package static func text(_ value: String?) -> JSONValue { value.map(JSONValue.string) ?? .null }
 
-  /// Returns whether this value comes before `other` in a sorted list: first null and Boolean values, then numbers, then text.
+  /// Returns whether this value comes before `other` in a sorted list: first null and Boolean values, then numbers, then
+  /// strings.
   package func precedes(_ other: JSONValue) -> Bool {
     switch (self, other) {
     case (.int(let one), .int(let two)): one < two
@@ -51,7 +52,7 @@ package enum JSONValue: Sendable, Equatable {
     }
   }
 
-  /// The value on one line, without a line end. It is safe for a terminal, because control characters are escaped.
+  /// The value as one line of JSON, without a line end. It is safe for a terminal, because control characters are escaped.
   package var line: String {
     var bytes: [UInt8] = []
     append(to: &bytes)

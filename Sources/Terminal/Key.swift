@@ -2,7 +2,7 @@
 package enum Key: Sendable, Equatable {
   /// A printable character or a blank.
   case character(Character)
-  /// A key with Ctrl, in lower case.
+  /// A letter that was typed with Ctrl, in lower case.
   case control(Character)
   case enter, escape, tab, backTab, backspace, delete
   case up, down, left, right, pageUp, pageDown, home, end
@@ -10,8 +10,8 @@ package enum Key: Sendable, Equatable {
 
 /// Decodes the bytes that a terminal sends into keys, and reads nothing itself.
 ///
-/// It knows the sequences of ECMA-48 (CSI) and of a keypad in application mode (SS3) that xterm, tmux, screen and the Linux
-/// console send. It ignores sequences of other keys, and keys with Alt. A sequence may arrive in several pieces.
+/// The decoder knows the sequences of ECMA-48 (CSI) and of a keypad in application mode (SS3) that xterm, tmux, screen and the
+/// Linux console send. It ignores sequences of other keys, and keys with Alt. A sequence may arrive in several pieces.
 package struct KeyDecoder: Sendable {
   /// The beginning of a sequence that is not complete yet.
   private var pending: [UInt8] = []
@@ -29,7 +29,7 @@ package struct KeyDecoder: Sendable {
     return keys
   }
 
-  /// Ends an incomplete sequence after a pause. A single escape becomes the Escape key. Any other incomplete sequence is
+  /// Ends an incomplete sequence after a pause. A single escape byte becomes the Escape key. Any other incomplete sequence is
   /// dropped.
   package mutating func flush() -> [Key] {
     defer { pending = [] }

@@ -1,7 +1,7 @@
 import HaulSystem
 
 extension Listing {
-  /// Returns a row for people, one line per column: its title and its uncut text. Columns without a value are left out.
+  /// Returns one row for people, with one line per column: its title and its uncut text. Columns without a value are omitted.
   package func facts(_ row: Row, on screen: Screen) -> String {
     let shown = columns(of: row)
     let width = titleWidth(shown)
@@ -12,7 +12,7 @@ extension Listing {
     }.joined()
   }
 
-  /// Returns the lines of a row for a full screen that is `columns` wide. Long text continues on the next line.
+  /// Returns one row as lines for a full screen that is `columns` wide. Long text continues on the next line.
   package func factLines(_ row: Row, columns: Int) -> [StyledLine] {
     let shown = self.columns(of: row)
     let indent = titleWidth(shown) + 2

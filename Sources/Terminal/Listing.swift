@@ -1,27 +1,28 @@
 import HaulSystem
 
-/// A list that prints rows as a table for people, or as one JSON object per line for programs. One table of columns describes
-/// both.
+/// Prints rows as a table for people, or as one JSON object per line for programs. One set of columns describes both.
 package struct Listing<Row>: Sendable {
   /// A column of the list.
   package struct Column: Sendable {
     package typealias Alignment = TableColumn.Alignment
 
     let title: String
-    /// The name of the column's JSON member.
+    /// The name of the JSON member for this column.
     package let key: String
     let alignment: Alignment
     let isName: Bool
     let rank: Int
-    /// Returns the value of the column's JSON member.
+    /// Returns the value of the JSON member for this column.
     package let value: @Sendable (Row) -> JSONValue
     let text: @Sendable (Row) -> String
     let style: @Sendable (Row) -> Style?
 
-    /// Creates a column with the heading `title` and the JSON member `key`. Without `text` the table shows the value itself:
-    /// strings without quotation marks, null as `-`. Characters in the text that could steer a terminal are escaped. If there
-    /// is too little room for a table, the column with the highest `rank` is left out first. A column of rank 0 is never left
-    /// out. A name that is too long, such as a path or a host, keeps the part that distinguishes it. Other text loses its end.
+    /// Creates a column with the heading `title` and the JSON member `key`.
+    ///
+    /// Without `text` the table shows the value itself: strings without quotation marks, null as `-`. Characters in the text
+    /// that could control a terminal are escaped. If a table is too wide, the column with the highest `rank` is omitted first.
+    /// A column of rank 0 is never omitted. If a name, such as a path or a host, is too long, the part that distinguishes it
+    /// stays. Other long text loses its end.
     package init(
       _ title: String, key: String, _ alignment: Alignment = .left, isName: Bool = false,
       rank: Int = 0,
@@ -39,12 +40,12 @@ package struct Listing<Row>: Sendable {
       self.style = style
     }
 
-    /// Returns this column for a table that fills a screen.
+    /// Returns this column for a table that fills a full screen.
     package func column(width: ClosedRange<Int>, rank: Int) -> TableColumn {
       TableColumn(title, alignment, width: width, rank: rank, isName: isName)
     }
 
-    /// Returns the cell of this column in a row.
+    /// Returns the cell of this column for a row.
     package func cell(_ row: Row) -> TableCell { .text(text(row), style(row)) }
 
     private static func plain(_ value: JSONValue) -> String {
@@ -59,7 +60,7 @@ package struct Listing<Row>: Sendable {
   let columns: [Column]
   private let note: @Sendable (Row) -> String?
 
-  /// Creates a list with these columns, from left to right. In a table, `note` is indented below its row.
+  /// Creates a list with these columns, from left to right. In a table, the text of `note` is indented below its row.
   package init(
     _ columns: [Column], note: @escaping @Sendable (Row) -> String? = { _ in nil }
   ) {
@@ -67,16 +68,15 @@ package struct Listing<Row>: Sendable {
     self.note = note
   }
 
-  /// Returns the row as one JSON object and a line end. Nothing is cut.
+  /// Returns the row as one JSON object and a line end. No value is cut.
   package func json(_ row: Row) -> String { JSONValue.object(members(row)).line + "\n" }
 
-  /// Returns the members of the row's JSON object, in the order of the columns.
+  /// Returns the row as members of a JSON object, in the order of the columns.
   package func members(_ row: Row) -> [JSONValue.Member] {
     columns.map { .init($0.key, $0.value(row)) }
   }
 
-  /// Returns a table: a heading, and a line for each row. On a terminal, text is cut so that lines fit if possible. Figures are
-  /// never cut.
+  /// Returns a table: a heading, and a line for each row. On a terminal, text is cut to fit if possible. Numbers are never cut.
   package func table(_ rows: [Row], on screen: Screen) -> String {
     let cells = rows.map { row in columns.map { SafeText.visible($0.text(row)) } }
     let widths = fitted(cells, to: screen.width)

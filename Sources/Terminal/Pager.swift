@@ -1,7 +1,7 @@
 internal import Glibc
 internal import HaulSystem
 
-/// The program in which a user reads long lists.
+/// The pager program in which a user reads long lists.
 package struct Pager: Sendable {
   private static let usual = "less -FRX"
   /// The exit code of sh(1) for a command that does not exist.
@@ -10,8 +10,8 @@ package struct Pager: Sendable {
   private let command: String
   private let environment: [String: String]
 
-  /// Uses HAUL_PAGER, or else PAGER, or else less. Returns nil if that is empty or `cat`. `environment` is the environment of
-  /// the process.
+  /// Chooses the pager: HAUL_PAGER, otherwise PAGER, otherwise less. Returns nil if the variable is empty or `cat`.
+  /// `environment` is the environment of the process.
   package init?(environment: [String: String]) {
     let command = environment["HAUL_PAGER"] ?? environment["PAGER"] ?? Self.usual
     if command.allSatisfy(\.isWhitespace) || command == "cat" { return nil }
@@ -20,7 +20,7 @@ package struct Pager: Sendable {
     self.environment = environment.merging(["LESS": "FRX"]) { own, _ in own }
   }
 
-  /// Shows `text`, which must be safe for a terminal, and returns when the user has left the pager. Blocks its thread
+  /// Shows `text` in the pager, and returns when the user has left it. `text` must be safe for a terminal. Blocks its thread
   /// meanwhile. Returns false, and shows nothing, if the program does not exist.
   package func show(_ text: String) -> Bool {
     var ends: [Int32] = [-1, -1]

@@ -2,30 +2,30 @@ package import HaulSystem
 package import Log
 internal import Synchronization
 
-/// Shows progress on standard error: a region at the bottom of a terminal, or an occasional line for a log.
+/// Shows progress on standard error: in a region at the bottom of a terminal, or as an occasional line for a log.
 ///
-/// Any thread may call it. Each call writes everything at once, and waits while the reader does not read. Text that cannot be
-/// written is lost, because there is no place to report that. While a region is shown, no other code may write to the terminal:
-/// use `say` for messages.
+/// Any thread may call it. Each call writes everything at once, and waits for a slow reader. Text that cannot be written is
+/// lost, because there is no place to report that. While a region is shown, no other code may write to the terminal: use `say`
+/// for messages.
 package final class ProgressDisplay: Sendable {
-  /// The way in which progress is shown.
+  /// The form in which progress is shown.
   package enum Mode: Sendable {
-    /// Show a region that is redrawn in place.
+    /// The display shows a region that is redrawn in place.
     case live
-    /// Write an occasional line.
+    /// The display writes an occasional line.
     case plain
-    /// Show only errors.
+    /// The display shows only errors.
     case quiet
 
-    /// Returns `live` only if the screen can overwrite lines.
+    /// Chooses the mode: `quiet` if `isQuiet`, `live` if the screen can overwrite lines, otherwise `plain`.
     package init(for screen: Screen, isQuiet: Bool) {
       self = isQuiet ? .quiet : screen.height == nil ? .plain : .live
     }
   }
 
-  /// The kind of a message.
+  /// The importance of a message.
   package enum Message: Sendable {
-    /// Useful information. Quiet mode does not show it.
+    /// A message with useful information. It is not shown in the mode `quiet`.
     case note
     case error
   }
@@ -60,8 +60,8 @@ package final class ProgressDisplay: Sendable {
   private let environment: [String: String]
   private let state: Mutex<State>
 
-  /// Creates a display without writing anything. `label` begins plain lines: the command as typed, `haul submit`. `environment`
-  /// is the environment of the process: NO_COLOR, TERM and the locale matter.
+  /// Creates a display without writing anything. `label` is the command as typed, such as `haul submit`; plain lines begin with
+  /// it. `environment` is the environment of the process, for NO_COLOR, TERM and the locale.
   package init(
     _ stream: StandardStream = .error, mode: Mode, label: String, environment: [String: String]
   ) {
@@ -72,8 +72,8 @@ package final class ProgressDisplay: Sendable {
     state = Mutex(State(shownAt: mode == .plain ? .now : nil))
   }
 
-  /// Shows `frame`, unless the last frame is too recent: 100 ms for a region, 5 s for lines. The terminal's size is looked up
-  /// each time, so call this at least twice a second for a region.
+  /// Shows `frame`, unless the last frame was shown less than 100 ms ago (for a region) or 5 s ago (for lines). Each call reads
+  /// the terminal's size, so for a region call this at least twice a second.
   package func show(_ frame: ProgressFrame) {
     show {
       $0.frame = frame
@@ -99,7 +99,7 @@ package final class ProgressDisplay: Sendable {
     }
   }
 
-  /// Writes `line` above the region, where it stays. The line is made safe for a terminal, and wrapped at its words.
+  /// Writes `line` above the region, where it stays. The line is made safe for a terminal, and wrapped between words.
   package func say(_ line: String, as message: Message = .note) {
     if mode == .quiet && message == .note { return }
     let line = SafeText.visible(line)
@@ -113,8 +113,8 @@ package final class ProgressDisplay: Sendable {
     }
   }
 
-  /// Writes `line` with `name` (a URL or a path) as ``say(_:as:)`` does. If the line is too long for the terminal, the middle
-  /// of the name is left out.
+  /// Writes `line` with `name`, a URL or a path, like ``say(_:as:)``. If the line is too long for the terminal, the middle of
+  /// the name is left out.
   package func say(
     _ name: String, as message: Message = .note, in line: (_ name: String) -> String
   ) {
@@ -125,7 +125,7 @@ package final class ProgressDisplay: Sendable {
       line(DisplayWidth.shortened(name, to: max(width - rest, Self.leastName))), as: message)
   }
 
-  /// Removes the region. The next frame is shown at once.
+  /// Removes the region from the terminal. The next frame is shown at once.
   package func clear() {
     state.withLock { state in
       if mode == .live && !state.isFinished && mayDraw(state) { erase(&state) }
@@ -133,8 +133,8 @@ package final class ProgressDisplay: Sendable {
     }
   }
 
-  /// Removes the region until ``unhide()``. Call it before the process is suspended, because other programs then write below
-  /// it.
+  /// Removes the region until ``unhide()``. Call this before the process is suspended, because other programs then write to the
+  /// terminal.
   package func hide() {
     state.withLock { state in
       if mode == .live && !state.isFinished && mayDraw(state) { erase(&state) }
@@ -145,15 +145,15 @@ package final class ProgressDisplay: Sendable {
   /// Shows the region again after ``hide()``.
   package func unhide() { state.withLock { $0.isHidden = false } }
 
-  /// A log output that writes all lines as `say` does.
+  /// A log output that writes all lines with `say`.
   package var log: LogOutput {
     LogOutput { [self] line in
       say(String(decoding: line.dropLast(), as: UTF8.self), as: .error)
     }
   }
 
-  /// Removes the region permanently. Later calls of `say` just write. If plain lines were written, a last line shows the final
-  /// state.
+  /// Removes the region permanently. After this, `say` only writes lines. If plain lines were written, a last line shows the
+  /// final state.
   package func finish() {
     state.withLock { state in
       if state.isFinished { return }

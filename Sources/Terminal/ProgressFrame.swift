@@ -4,9 +4,9 @@ import HaulSystem
 package struct TransferProgress: Sendable, Equatable {
   /// The name by which the user knows the download: a path or a file's name. It may contain any characters.
   package var name: String
-  /// The bytes of the file received so far.
+  /// The number of bytes of the file received so far.
   package var bytes: Int64
-  /// The complete length of the file in bytes, or nil if it is unknown.
+  /// The length of the whole file in bytes; nil if it is unknown.
   package var total: Int64?
   /// The recent rate in bytes per second.
   package var rate: Int64
@@ -18,10 +18,10 @@ package struct TransferProgress: Sendable, Equatable {
     self.rate = rate
   }
 
-  /// The fraction of the file received, 0...1, or nil while its length is unknown.
+  /// The received fraction of the file, from 0 to 1; nil while the length is unknown.
   package var fraction: Double? { total.map { Fraction.of(bytes, $0) } }
 
-  /// The remaining time at the recent rate, or nil while the rate is 0 or the length is unknown.
+  /// The remaining time at the recent rate; nil while the rate is 0 or the length is unknown.
   package var timeLeft: Duration? {
     guard let total, rate > 0 else { return nil }
     return .clamped(seconds: Double(max(total - bytes, 0)) / Double(rate))
@@ -30,27 +30,27 @@ package struct TransferProgress: Sendable, Equatable {
 
 /// The progress of all files at one moment.
 package struct ProgressFrame: Sendable, Equatable {
-  /// The running downloads, in the order of their lines.
+  /// The running downloads, in the order in which they are shown.
   package var transfers: [TransferProgress]
-  /// The number of files that are finished.
+  /// The number of finished files.
   package var done: Int
-  /// The number of files that failed.
+  /// The number of failed files.
   package var failed: Int
-  /// The number of files that were cancelled.
+  /// The number of cancelled files.
   package var cancelled: Int
-  /// The number of all files, or nil while it is unknown.
+  /// The number of all files; nil while it is unknown.
   package var all: Int?
-  /// The received fractions of waiting files, added up: 1 is one whole file.
+  /// The sum of the received fractions of waiting files. A complete file would add 1.
   package var parts: Double
-  /// The bytes of all files received so far.
+  /// The number of bytes of all files received so far.
   package var bytes: Int64
-  /// The complete length of all files in bytes, or nil unless every length is known.
+  /// The total length of all files in bytes; nil unless every length is known.
   package var total: Int64?
-  /// Whether the bar counts files even if the total of bytes is known.
+  /// Whether the progress bar counts files even if the total number of bytes is known.
   package var countsFiles: Bool
-  /// The rate of all downloads together, in bytes per second.
+  /// The rate of all downloads together in bytes per second.
   package var rate: Int64
-  /// The time until all files are done, or nil while it is unknown.
+  /// The estimated time until all files are done; nil while it is unknown.
   package var timeLeft: Duration?
 
   package init(

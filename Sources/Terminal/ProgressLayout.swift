@@ -1,6 +1,6 @@
 import HaulSystem
 
-/// Turns a frame into lines: one line for each running download, and one line of totals.
+/// Converts a frame to lines: one line for each running download, and one line of totals.
 ///
 ///     debian-12.iso     ━━━━━━━━╸───────  53%   0.3/0.6 GiB  12.3 MiB/s   24s
 ///     3 of 12 files     ━━╸─────────────  14%   0.6/4.3 GiB  21.0 MiB/s  3m04s
@@ -11,15 +11,17 @@ package struct ProgressLayout: Sendable {
   private let style: Screen
   private let bar: ProgressBar
 
-  /// Creates a layout. Without `hasUnicode` bars are drawn only with ASCII characters.
+  /// Creates a layout. Without `hasUnicode`, it draws bars with ASCII characters only.
   package init(hasColors: Bool = false, hasUnicode: Bool = true) {
     style = Screen(width: nil, hasColors: hasColors)
     bar = ProgressBar(hasUnicode: hasUnicode)
   }
 
-  /// Returns lines without trailing blanks, narrower than `columns`, and fewer than `rows`, so that the cursor has its own row
-  /// below them. If not all downloads fit, it shows the largest files. If there are fewer lines than `height`, blank lines
-  /// above them keep the totals in place, if there is room.
+  /// Returns the lines for a frame, without trailing blanks.
+  ///
+  /// They are narrower than `columns` and fewer than `rows`, so that the cursor has a row of its own below them. If not all
+  /// downloads fit, the largest files are shown. If there are fewer lines than `height`, blank lines above them keep the totals
+  /// in place, as far as there is room.
   package func lines(
     _ frame: ProgressFrame, columns: Int, rows: Int, height: Int = 0
   ) -> [String] {

@@ -1,8 +1,8 @@
 import HaulSystem
 
-/// Measures how fast an amount of bytes or files grew in the last seconds. Callers need to know only the amount.
+/// Measures how fast a number of bytes or files grew in the last seconds. Callers pass only the present number.
 ///
-/// The rate is the mean over a window of time, so that one pause or burst shows but does not make the figure jump.
+/// The rate is the mean over a time window, so that one pause or burst is visible but does not make the rate jump.
 package struct RateMeter: Sendable {
   private static let window = Duration.seconds(10)
   /// The shortest time between two samples that are kept. A sample that comes sooner counts only until the next one.
@@ -18,7 +18,7 @@ package struct RateMeter: Sendable {
 
   package init() {}
 
-  /// Records that the whole amount is `amount` at `now`. Time never goes back. An amount that goes back counts as unchanged.
+  /// Records that the whole amount is `amount` at `now`. Times must not decrease. A smaller amount counts as unchanged.
   package mutating func add(_ amount: Int64, at now: ContinuousClock.Instant) {
     let sample = Sample(amount: amount, at: now)
     latest = sample
@@ -32,15 +32,15 @@ package struct RateMeter: Sendable {
     }
   }
 
-  /// The rate per second over the last 10 s, or since the first sample. 0 until a quarter of a second is known.
+  /// The rate per second over the last 10 s, or since the first sample. The rate is 0 until the samples cover 250 ms.
   package var rate: Int64 { Int64(clamped: exactRate) }
 
-  /// Returns the time until `rest` more has come at the current rate, or nil if the rate is 0.
+  /// Returns the time for a further amount of `rest` at the current rate; nil if the rate is 0.
   package func timeLeft(for rest: Int64) -> Duration? {
     exactRate > 0 ? .clamped(seconds: Double(max(rest, 0)) / exactRate) : nil
   }
 
-  /// The ``rate`` with its fraction.
+  /// The ``rate`` without rounding.
   package var exactRate: Double {
     guard let first = samples.first, let latest else { return 0 }
     let time = first.at.duration(to: latest.at)

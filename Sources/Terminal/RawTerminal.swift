@@ -3,17 +3,18 @@ internal import HaulCLinux
 import HaulSystem
 internal import Synchronization
 
-/// The terminal of this process as a full screen. Keys arrive as they are typed, and drawing uses the terminal's other page.
+/// The terminal of this process as a full screen. Keys arrive as the user types them, and drawing uses the terminal's alternate
+/// screen.
 ///
 /// Call ``leave()`` before the process ends. Otherwise, and also after SIGKILL, the terminal stays in this state until
 /// `reset(1)`. Any thread may call these functions. Nothing is drawn after `leave` has begun.
 package final class RawTerminal: Sendable {
-  /// The result of reading.
+  /// The result of reading from the terminal.
   package enum Input: Sendable, Equatable {
     case bytes([UInt8])
     /// Nothing arrived in time, or this process is not in the foreground.
     case nothing
-    /// The terminal is gone.
+    /// The terminal was closed.
     case end
   }
 
@@ -27,24 +28,24 @@ package final class RawTerminal: Sendable {
 
   private let state = Mutex(State())
 
-  /// Creates the terminal behind standard input and output. Changes nothing yet.
+  /// Creates a value for the terminal of standard input and output. It does not change the terminal yet.
   package init() {}
 
-  /// Returns whether standard input and output are terminals that can be drawn on. TERM in `environment` describes the
-  /// terminal.
+  /// Returns whether standard input and output are a terminal that supports drawing. The variable TERM in `environment` names
+  /// the kind of terminal.
   package static func isThere(environment: [String: String]) -> Bool {
     isatty(input) == 1 && Screen(output, environment: environment).height != nil
   }
 
-  /// The current number of columns and rows.
+  /// The current number of columns and rows of the terminal.
   package static var size: (columns: Int, rows: Int) {
     let columns = Int(haul_terminal_columns(output.rawValue))
     let rows = Int(haul_terminal_rows(output.rawValue))
     return (columns > 0 ? columns : 80, rows > 0 ? rows : 24)
   }
 
-  /// Saves the terminal's settings and takes over the terminal. In the background, the kernel suspends the process (SIGTTOU)
-  /// until the shell moves it to the foreground.
+  /// Saves the terminal's settings and takes the terminal over. If the process is in the background, the kernel suspends it
+  /// (SIGTTOU) until the shell moves it to the foreground.
   ///
   /// Ctrl-C and Ctrl-Z still send signals. Ctrl-\ and Ctrl-S do nothing, because the terminal could not be restored after them.
   package func enter() {
@@ -67,7 +68,7 @@ package final class RawTerminal: Sendable {
     }
   }
 
-  /// Restores the terminal. Does nothing if it was not taken over.
+  /// Restores the terminal's settings. Does nothing if the terminal was not taken over.
   package func leave() {
     state.withLock { state in
       guard var before = state.before else { return }
@@ -87,8 +88,8 @@ package final class RawTerminal: Sendable {
     }
   }
 
-  /// Sets up the terminal again if another program has changed it, such as a shell after SIGSTOP. If it returns true, draw
-  /// everything again.
+  /// Sets the terminal up again if another program has changed it, such as a shell after SIGSTOP. Returns true if the caller
+  /// must draw everything again.
   package func retake() -> Bool {
     let isOthers = state.withLock { state in
       guard state.before != nil, Screen.isInForeground(Self.output) else { return false }

@@ -2,14 +2,14 @@ internal import Glibc
 internal import HaulCLinux
 package import HaulSystem
 
-/// The reader of a stream: a person at a terminal, or a program.
+/// Facts about the reader of an output stream: a person at a terminal, or a program.
 package struct Screen: Sendable, Equatable {
-  /// The columns of the terminal. If it is nil, the stream is not a terminal, and nothing is cut.
+  /// The number of columns of the terminal. If it is nil, the stream is not a terminal, and no text is cut.
   package var width: Int?
-  /// The rows of the terminal. Nil if the stream is not a terminal, or if the terminal can only write lines (TERM is dumb or
-  /// missing).
+  /// The number of rows of the terminal; nil if the stream is not a terminal, or if the terminal can only write lines (TERM is
+  /// dumb or missing).
   package var height: Int?
-  /// Whether colours may be used: on a terminal, unless NO_COLOR (no-color.org) or TERM forbids them.
+  /// Whether colours are allowed: only on a terminal, unless NO_COLOR (no-color.org) or TERM forbids them.
   package var hasColors: Bool
 
   /// Creates a screen with given values, for tests and fixed layouts.
@@ -19,7 +19,7 @@ package struct Screen: Sendable, Equatable {
     self.hasColors = hasColors
   }
 
-  /// Reads the current state of `stream`. A terminal that does not know its size counts as 80 columns and 24 rows.
+  /// Reads the current state of `stream`. A terminal of unknown size counts as 80 columns and 24 rows.
   package init(_ stream: StandardStream, environment: [String: String]) {
     guard isatty(stream.rawValue) == 1 else {
       self.init(width: nil)
@@ -33,28 +33,27 @@ package struct Screen: Sendable, Equatable {
       hasColors: !isDumb && environment["NO_COLOR", default: ""] == "")
   }
 
-  /// Returns whether the locale's characters are UTF-8. The first environment variable that is set counts (POSIX, environment
-  /// variables).
+  /// Returns whether the locale uses UTF-8. The first locale variable that is set decides (POSIX, environment variables).
   package static func hasUnicode(_ environment: [String: String]) -> Bool {
     let names = ["LC_ALL", "LC_CTYPE", "LANG"]
     let locale = names.lazy.compactMap { environment[$0] }.first { !$0.isEmpty } ?? ""
     return locale.uppercased().contains("UTF-8") || locale.uppercased().contains("UTF8")
   }
 
-  /// Returns whether this process may draw on the terminal behind `stream`: it is in the foreground of its shell, or no process
+  /// Returns whether this process may draw on the terminal of `stream`: it is in the foreground of its shell, or no process
   /// group is in the foreground. (tcgetpgrp(3))
   package static func isInForeground(_ stream: StandardStream) -> Bool {
     let foreground = tcgetpgrp(stream.rawValue)
     return foreground < 0 || foreground == getpgrp()
   }
 
-  /// Returns `text` on separate lines, indented by six columns.
+  /// Returns `text` on separate lines, indented by 6 columns.
   package func indented(_ text: String) -> String {
     DisplayWidth.wrapped(text, to: width.map { max($0 - 6, 20) })
       .map { "      \($0)\n" }.joined()
   }
 
-  /// Returns `text` in `style` if colours may be used. Otherwise returns it unchanged.
+  /// Returns `text` in `style` if colours are allowed; otherwise returns `text` unchanged.
   package func paint(_ text: String, _ style: Style?) -> String {
     guard hasColors, let style, !text.isEmpty else { return text }
     return "\u{1b}[\(style.rawValue)m\(text)\u{1b}[0m"

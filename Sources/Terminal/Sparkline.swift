@@ -1,17 +1,17 @@
 import HaulSystem
 
-/// Draws amounts as columns of blocks, `▁▂▅█`, over one or more rows.
+/// Draws numbers as bars of block characters, `▁▂▅█`, over one or more rows.
 package struct Sparkline: Sendable {
   private static let blocks = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
   private static let marks = [".", ":", "|"]
 
   private let steps: [String]
 
-  /// Creates a sparkline. Without `hasUnicode` it is drawn only with ASCII characters.
+  /// Creates a sparkline. Without `hasUnicode`, it draws with ASCII characters only.
   package init(hasUnicode: Bool = true) { steps = hasUnicode ? Self.blocks : Self.marks }
 
-  /// Returns `rows` lines of width `columns`, from the top. Each value takes one column, the newest at the right. The greatest
-  /// value shown takes the full height. Zero is blank, and any greater value shows at least the smallest block.
+  /// Returns `rows` lines that are `columns` wide, from the top. Each value takes one column, the newest at the right. The
+  /// largest value has the full height. Zero is blank, and any larger value shows at least the smallest block.
   package func lines(_ values: [Double], columns: Int, rows: Int) -> [String] {
     let shown = values.suffix(columns)
     let greatest = shown.max() ?? 0

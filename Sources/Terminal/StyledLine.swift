@@ -2,7 +2,7 @@ import HaulSystem
 
 /// A line of a full screen: pieces of text, each with a style.
 package struct StyledLine: Sendable, Equatable {
-  /// Text in one style. It contains no control characters.
+  /// A piece of text in one style. It contains no control characters.
   package struct Piece: Sendable, Equatable {
     package var text: String
     package var style: Style?
@@ -11,16 +11,16 @@ package struct StyledLine: Sendable, Equatable {
   package private(set) var pieces: [Piece] = []
   /// The width of all pieces in columns.
   package private(set) var width = 0
-  /// Whether the line is dark on light to the end of the screen: a heading, or the row under the cursor.
+  /// Whether the line is drawn in reverse video to the end of the screen, for a heading or the row under the cursor.
   package var isReversed = false
 
   /// Creates an empty line.
   package init() {}
 
-  /// Creates a line of one piece.
+  /// Creates a line with one piece.
   package init(_ text: String, _ style: Style? = nil) { append(text, style) }
 
-  /// Appends text, which may come from anywhere. Characters that could steer a terminal are escaped.
+  /// Appends text from any source. Characters that could control a terminal are escaped.
   package mutating func append(_ text: String, _ style: Style? = nil) {
     if text.isEmpty { return }
     let text = SafeText.visible(text)
@@ -39,7 +39,7 @@ package struct StyledLine: Sendable, Equatable {
     if width < columns { append(String(repeating: " ", count: columns - width)) }
   }
 
-  /// Returns the line cut to at most `columns`. It ends with `…` if text is missing.
+  /// Returns the beginning of the line, at most `columns` wide. If text was cut, the line ends with `…`.
   package func truncated(to columns: Int) -> StyledLine {
     if width <= columns { return self }
     var line = StyledLine()

@@ -1,8 +1,8 @@
 import HaulSystem
 
-/// A column of a table that fills a screen.
+/// A column of a table that fills a full screen.
 package struct TableColumn: Sendable, Equatable {
-  /// The side on which the column's text is aligned.
+  /// The side of the column on which its text is aligned.
   package enum Alignment: Sendable { case left, right }
 
   package let title: String
@@ -14,8 +14,8 @@ package struct TableColumn: Sendable, Equatable {
   /// never left out.
   let rank: Int
 
-  /// Creates a column with the heading `title`. If there is too little room, a name, such as a path or a host, keeps the part
-  /// that distinguishes it. Other text loses its end.
+  /// Creates a column with the heading `title`. If a name, such as a path or a host, is too long, the part that distinguishes
+  /// it stays. Other long text loses its end.
   package init(
     _ title: String, _ alignment: Alignment = .left, width: ClosedRange<Int>, rank: Int,
     isName: Bool = false
@@ -30,12 +30,12 @@ package struct TableColumn: Sendable, Equatable {
 
 /// The content of a column in one row.
 package enum TableCell: Sendable, Equatable {
-  /// Text, which may come from anywhere.
+  /// A text from any source.
   case text(String, Style? = nil)
-  /// A fraction from 0 to 1, as a bar that fills the column. Nil draws no bar.
+  /// A bar that fills the column for a fraction from 0 to 1. Nil draws no bar.
   case bar(Double?)
 
-  /// The cell's text, as search uses it.
+  /// The text of the cell, for search.
   package var text: String {
     switch self {
     case .text(let text, _): text
@@ -44,7 +44,7 @@ package enum TableCell: Sendable, Equatable {
   }
 }
 
-/// The columns of a table that fit on a line, and their widths. All lines of the table use the same layout.
+/// The columns of a table that fit on a line, with their widths. All lines of the table use one layout.
 package struct TableLayout: Sendable {
   /// The number of blanks between two columns.
   static let gap = 2
@@ -53,12 +53,12 @@ package struct TableLayout: Sendable {
 
   private let columns: [TableColumn]
   private let bar: ProgressBar
-  /// The width of each column, or nil for a column that is left out.
+  /// The width of each column; nil for a column that is omitted.
   package let widths: [Int?]
   /// The cutter of each column of names, or nil for other columns.
   private let cutters: [PathCutter?]
 
-  /// Computes the layout for lines of `width` columns and the rows to show.
+  /// Computes the layout of the table. Lines are `width` columns wide, and `rows` are the rows to show.
   package init(
     _ columns: [TableColumn], _ rows: [[TableCell]], width: Int, hasUnicode: Bool = true
   ) {
@@ -123,7 +123,7 @@ package struct TableLayout: Sendable {
     return min(stepped, column.width.upperBound)
   }
 
-  /// Returns the line of titles, with `mark` after the title of the column `marked`.
+  /// Returns the line with the titles, with `mark` after the title of the column `marked`.
   package func heading(marked: Int, _ mark: String) -> StyledLine {
     line(
       columns.enumerated().map { index, column in
@@ -131,7 +131,7 @@ package struct TableLayout: Sendable {
       }, isHeading: true)
   }
 
-  /// Returns the line of a row.
+  /// Returns the line of a row with these cells.
   package func line(_ cells: [TableCell]) -> StyledLine { line(cells, isHeading: false) }
 
   private func line(_ cells: [TableCell], isHeading: Bool) -> StyledLine {
