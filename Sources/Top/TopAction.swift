@@ -3,11 +3,11 @@ package import JobQueue
 import Reports
 import Terminal
 
-/// The job of a row, as it was when it was read.
+/// The job of a row in `haul top`, in the state in which it was read.
 package struct TopJob: Sendable, Equatable {
   package let id: Int64
   package let path: String
-  /// The state, or nil for a state that only a newer database knows.
+  /// The state of the job; nil if only a newer database knows the state.
   package let state: JobState?
 
   package init(_ id: Int64, path: String, state: JobState?) {
@@ -22,13 +22,13 @@ package enum TopSubject: Sendable, Equatable {
   case job(TopJob)
   case queue(String)
   case host(String)
-  /// A worker. `name` is its name in messages, and `running` is the number of jobs that it runs.
+  /// A worker. `name` is the worker in messages, and `running` is the number of its running jobs.
   case worker(Int64, name: String, running: Int)
   case batch(String)
   /// All jobs of a host that failed with an error class.
   case failures(error: ErrorClass, host: String)
 
-  /// The subject's name in a question.
+  /// The name of the subject for a question to the user.
   package var name: String {
     switch self {
     case .job(let job): "job \(job.id) (\(job.path))"
@@ -40,7 +40,7 @@ package enum TopSubject: Sendable, Equatable {
     }
   }
 
-  /// The selector for the subject's jobs, as other commands use it. Nil for a worker, whose jobs cannot be steered.
+  /// The selector of the subject's jobs, for actions on them. Nil for a worker, because its jobs cannot be selected.
   package var jobs: JobSelector? {
     var selector = JobSelector()
     switch self {
@@ -62,7 +62,7 @@ package struct TopAction: Sendable, Equatable {
   /// The effect of a key on a row.
   package enum Meaning: Sendable, Equatable {
     case action(TopAction)
-    /// The key does nothing here. The text says where it has an effect.
+    /// The key has no effect on this row. The text says where it has one.
     case hint(String)
   }
 
@@ -73,7 +73,7 @@ package struct TopAction: Sendable, Equatable {
     case cancel = "c"
     case retry = "r"
     case drain = "d"
-    /// Compare a finished file with its record.
+    /// Check a finished file against its recorded length and digest.
     case verify = "v"
     case sooner = "+"
     case later = "-"
@@ -109,7 +109,7 @@ package struct TopAction: Sendable, Equatable {
     return "job \(job.id) is \(state), but \(verb.rawValue) works only on \(list) jobs"
   }
 
-  /// The question to ask before the action destroys work or hands it over. Nil if the action needs no confirmation.
+  /// The question to ask before an action that destroys work or interrupts downloads. Nil if the action needs no confirmation.
   package var question: String? {
     switch (verb, subject) {
     case (.drain, .worker(_, let name, let running)):
@@ -123,7 +123,7 @@ package struct TopAction: Sendable, Equatable {
     }
   }
 
-  /// The lowest role that may perform the action.
+  /// The database role with the fewest rights that may perform the action.
   package var role: PoolRole {
     switch (verb, subject) {
     case (.drain, _), (.pause, .queue), (.resume, .queue), (.pause, .host), (.resume, .host): .admin
@@ -132,9 +132,10 @@ package struct TopAction: Sendable, Equatable {
     }
   }
 
-  /// Compares the file of a completed job with its record. Returns a sentence that says that the file is correct.
+  /// A function that checks the file of a completed job against its recorded length and digest. It returns a sentence that says
+  /// that the file is correct.
   ///
-  /// Throws if the file is wrong or cannot be read on this machine.
+  /// It throws if the file is wrong or cannot be read on this machine.
   package typealias Verify = @Sendable (JobQueue, _ job: Int64) async throws -> String
 
   /// Performs the action and returns the result as a sentence. `onStep` receives the number of jobs changed so far.
@@ -204,7 +205,7 @@ package struct TopAction: Sendable, Equatable {
     }
   }
 
-  /// The participle for the jobs, as other commands use it: `paused`.
+  /// The participle for the changed jobs, such as `paused`.
   package var participle: String {
     if let action { return action.participle }
     return switch verb {

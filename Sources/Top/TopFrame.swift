@@ -3,7 +3,7 @@ import JobQueue
 import Reports
 package import Terminal
 
-/// The picture of a model. It has no side effects.
+/// The screen content for a model, as lines. It has no side effects.
 package struct TopFrame {
   let model: TopModel
   private let now: ContinuousClock.Instant
@@ -11,8 +11,8 @@ package struct TopFrame {
   let layout: TopLayout
   let width: Int
 
-  /// Creates the picture of `model` at `now`. The lists of the model must already be scrolled. Without `hasUnicode` it is drawn
-  /// only with ASCII characters.
+  /// Creates the screen content of `model` at `now`. The lists of the model must already be scrolled. Without `hasUnicode`,
+  /// only ASCII characters are used.
   package init(_ model: TopModel, at now: ContinuousClock.Instant, hasUnicode: Bool = true) {
     self.model = model
     self.now = now
@@ -126,7 +126,7 @@ package struct TopFrame {
     return line
   }
 
-  /// Returns a number with one decimal, or none from 100 on: `0.4`, `12.3`, `240`.
+  /// Returns a number as text, with one decimal below 100 and none from 100 on: `0.4`, `12.3`, `240`.
   package static func decimal(_ value: Double) -> String {
     let tenths = Int(clamped: (value * 10).rounded())
     return tenths >= 1000 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"

@@ -1,6 +1,6 @@
 package import Terminal
 
-/// The help that `?` shows.
+/// The help text that the key `?` shows.
 package enum TopHelp {
   private static let keys: [(keys: String, meaning: String)] = [
     ("1 to 7, Tab", "show another list"),

@@ -1,13 +1,13 @@
 /// The layout of the screen. From the top: title, figures, sparkline, tabs, heading, rows, detail, status.
 package struct TopLayout: Equatable {
-  /// The smallest size in columns and rows. A smaller window is too small.
+  /// The minimum size of the window in columns and rows.
   package static let least = (columns: 40, rows: 10)
 
   package let isTooSmall: Bool
   package let sparkline: Int
-  /// The number of rows of the table.
+  /// The number of rows in the table.
   package let rows: Int
-  /// The number of lines about the row under the cursor.
+  /// The number of lines that describe the row under the cursor.
   package let detail: Int
 
   package init(_ size: (columns: Int, rows: Int)) {
@@ -18,6 +18,6 @@ package struct TopLayout: Equatable {
     rows = max(size.rows - 5 - sparkline - detail, 1)
   }
 
-  /// The number of lines for the detail of a job, which replaces the heading, the table and the lines about the row.
+  /// The number of lines for the detail of a job. The detail replaces the heading, the table and the lines about the row.
   package var detailRows: Int { rows + 1 + detail }
 }

@@ -1,8 +1,8 @@
 import Terminal
 
-/// The rows of one pane, with filter, sort order, cursor and scroll position. It has no side effects.
+/// The rows of one list, with filter, sort order, cursor and scroll position. It has no side effects.
 package struct TopList: Sendable {
-  /// The column by which the rows are sorted.
+  /// The column by which the rows are sorted, and the direction.
   package struct SortOrder: Sendable, Equatable {
     var column: Int
     var isDescending: Bool
@@ -14,11 +14,12 @@ package struct TopList: Sendable {
     var until: ContinuousClock.Instant
   }
 
-  /// The time for which the row of an ended job stays visible.
+  /// How long the row of an ended job stays visible.
   package static let lingering = Duration.seconds(5)
-  /// The largest number of such rows. Only the latest stay, because other rows need room on a busy pool.
+  /// The maximum number of visible rows of ended jobs. Only the latest stay, because other rows need the room on a busy pool.
   package static let mostLeaving = 5
-  /// After another row comes under the cursor, a key may still be meant for the previous row for this long.
+  /// The time after which a key is meant for the row under the cursor. If another row has come under the cursor more recently,
+  /// the key may be meant for the previous row.
   package static let settling = Duration.seconds(1)
 
   /// The rows in the order in which they were read, including rows of ended jobs that stay for a while.
@@ -26,13 +27,13 @@ package struct TopList: Sendable {
   private var leaving: [Leaving] = []
   /// The rows that match the filter, in the sort order.
   package private(set) var shown: [TopRow] = []
-  /// Whether there are more rows than were read.
+  /// Whether the database has more rows than were read.
   package private(set) var isCut = false
-  /// The time when the rows were read, or nil if they were not read yet.
+  /// The time when the rows were read; nil before the first read.
   package private(set) var readAt: ContinuousClock.Instant?
-  /// The reason why the last read of the rows failed.
+  /// The reason why the last read of the rows failed; nil if it succeeded.
   package var trouble: String?
-  /// The sort order. Nil keeps the order in which the rows were read.
+  /// The sort order; nil for the order in which the rows were read.
   package private(set) var order: SortOrder?
   package private(set) var filter = ""
   /// The index in ``shown`` of the row under the cursor.
@@ -41,13 +42,13 @@ package struct TopList: Sendable {
   private var changedAt: ContinuousClock.Instant?
   /// The subject of the row under the cursor before all rows were forgotten.
   private var sought: TopSubject?
-  /// The index of the first row on the screen.
+  /// The index in ``shown`` of the first row on the screen.
   package private(set) var top = 0
 
-  /// The row under the cursor.
+  /// The row under the cursor; nil if there is none.
   package var selected: TopRow? { shown.indices.contains(cursor) ? shown[cursor] : nil }
 
-  /// Replaces the rows. The cursor follows its row, or keeps its position if that row is gone.
+  /// Replaces the rows. The cursor stays on its row, or keeps its position if that row is gone.
   package mutating func load(_ page: TopPage, at now: ContinuousClock.Instant) {
     let present = Set(page.rows.compactMap(\.subject.jobID))
     let known = Set(leaving.compactMap(\.row.subject.jobID))
@@ -68,7 +69,7 @@ package struct TopList: Sendable {
     }
   }
 
-  /// Removes the rows of ended jobs whose time is over.
+  /// Removes the rows of ended jobs that have been visible long enough.
   package mutating func expire(at now: ContinuousClock.Instant) {
     let over = Set(leaving.filter { $0.until <= now }.compactMap(\.row.subject.jobID))
     if over.isEmpty { return }
@@ -78,7 +79,7 @@ package struct TopList: Sendable {
     }
   }
 
-  /// Removes all rows before a different search. The cursor returns to its job if the new rows contain that job.
+  /// Removes all rows before another search. The cursor returns to its job if the new rows contain that job.
   package mutating func forget() {
     sought = selected?.subject ?? sought
     (rows, shown, leaving) = ([], [], [])
@@ -86,7 +87,7 @@ package struct TopList: Sendable {
     move(0)
   }
 
-  /// Returns whether the row under the cursor has been the same long enough for a key to be meant for it.
+  /// Returns whether the cursor has been on its row long enough that a key is meant for this row.
   package func isSettled(at now: ContinuousClock.Instant) -> Bool {
     changedAt.map { $0 + Self.settling <= now } ?? true
   }
@@ -97,8 +98,8 @@ package struct TopList: Sendable {
     arrange()
   }
 
-  /// Sorts by the next of `columns`, or the previous one. After the last column, restores the order as read. Numbers begin with
-  /// the greatest.
+  /// Sorts by the next of `columns`, or by the previous one if `step` is negative. After the last column, restores the order in
+  /// which the rows were read. Numbers are sorted largest first.
   package mutating func sort(_ step: Int, among columns: [Int]) {
     let last = order.flatMap { columns.firstIndex(of: $0.column) } ?? -1
     let place = (last + 1 + step + columns.count + 1) % (columns.count + 1) - 1
@@ -114,13 +115,13 @@ package struct TopList: Sendable {
     arrange()
   }
 
-  /// Moves the cursor by this number of rows. The new row counts as seen by the user.
+  /// Moves the cursor by this number of rows. A key is then meant for the new row at once.
   package mutating func move(_ rows: Int) {
     if rows != 0 { changedAt = nil }
     cursor = min(max(cursor + rows, 0), max(shown.count - 1, 0))
   }
 
-  /// Scrolls so that the cursor is within `height` rows.
+  /// Scrolls so that the cursor is among the `height` visible rows.
   package mutating func scroll(_ height: Int) {
     top = min(max(top, cursor - height + 1), cursor)
     top = max(min(top, shown.count - height), 0)
@@ -215,6 +216,6 @@ extension TopSubject {
     }
   }
 
-  /// The id of the job, or nil if the subject is not a job.
+  /// The id of the job; nil if the subject is not a job.
   var jobID: Int64? { if case .job(let job) = self { job.id } else { nil } }
 }

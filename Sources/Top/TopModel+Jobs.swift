@@ -5,13 +5,13 @@ import Terminal
 
 /// Handles the list of jobs and the detail of one job.
 extension TopModel {
-  /// The rows or detail on the screen, which the reader must read.
+  /// The data that the screen shows, which the reader must read: the rows of a list, or the detail of a job.
   package var query: TopQuery {
     TopQuery(
       pane: pane, search: search, detail: detail?.job.id, selected: list.selected?.subject.jobID)
   }
 
-  /// Shows the result of a search for jobs. Ignores it if a different search is shown now.
+  /// Shows the result of a search for jobs. Ignores the result if another search is shown now.
   package mutating func load(
     _ page: TopPage, of search: TopSearch, at now: ContinuousClock.Instant
   ) {
@@ -20,14 +20,14 @@ extension TopModel {
     older = page.older
   }
 
-  /// Shows the report of a job, or that the job is gone if the report is nil.
+  /// Shows the report of a job. If `report` is nil, shows that the job no longer exists.
   package mutating func load(_ report: JobReport?, of job: Int64) {
     guard detail?.job.id == job else { return }
     detail?.load(report)
     lists[pane]?.trouble = nil
   }
 
-  /// Opens the row under the cursor: a job's detail, or the list of a row's jobs.
+  /// Opens the row under the cursor: the detail of a job, or the list of the jobs that belong to the row.
   mutating func open() -> Request? {
     guard let subject = list.selected?.subject else { return nil }
     if case .job(let job) = subject {
@@ -107,9 +107,9 @@ extension TopModel {
 
 /// The detail of one job, and its scroll position. It has no side effects.
 package struct TopDetail: Sendable {
-  /// The job, from its row at first and then from the report.
+  /// The job. Its data come from its row at first, and later from the report.
   package private(set) var job: TopJob
-  /// The report, or nil until it was read.
+  /// The report of the job; nil before it was read.
   package private(set) var report: JobReport?
   /// Whether the job is no longer in the pool.
   package private(set) var isGone = false

@@ -4,29 +4,29 @@ import Reports
 package import Terminal
 
 /// The state of `haul top`, and the effect of keys on it. It has no side effects: its owner reads the pool, draws, and carries
-/// out requests.
+/// out the requests.
 package struct TopModel: Sendable {
-  /// A request to the owner after a key.
+  /// A request to the owner of the model, as the effect of a key.
   package enum Request: Sendable, Equatable {
     case quit
-    /// Draw the whole screen, because another program wrote on it.
+    /// The owner must draw the whole screen, because another program wrote on it.
     case redraw
-    /// Read the rows or detail that are shown now.
+    /// The owner must read the rows or the detail that the screen shows.
     case read
     case perform(TopAction)
   }
 
-  /// The purpose of keys at the moment.
+  /// The current meaning of keys.
   package enum Mode: Sendable, Equatable {
     case list
     /// The user types a filter. Escape restores the filter `before`.
     case filter(before: String)
-    /// The user answers a question about an action.
+    /// The user answers the question about an action.
     case question(TopAction)
     case help
   }
 
-  /// A message at the bottom of the screen until the next key.
+  /// A message at the bottom of the screen. It stays until the next key.
   package struct Message: Sendable, Equatable {
     var text: String
     var style: Style?
@@ -43,13 +43,13 @@ package struct TopModel: Sendable {
   package private(set) var mode = Mode.list
   package internal(set) var lists: [TopPane: TopList] = [:]
   package internal(set) var message: Message?
-  /// The search whose jobs the list of jobs shows.
+  /// The search whose result the list of jobs shows.
   package internal(set) var search: TopSearch
-  /// The next page of jobs shows ids below this one. Nil if this is the last page.
+  /// The upper bound for the ids on the next page of jobs; nil if this is the last page.
   package internal(set) var older: Int64?
-  /// The job whose detail is shown instead of the pane.
+  /// The job whose detail is shown instead of a list; nil if a list is shown.
   package internal(set) var detail: TopDetail?
-  /// The action in progress, or nil.
+  /// The action in progress; nil if there is none.
   package private(set) var current: TopAction?
   /// Whether the user wants to quit although an action is in progress.
   private var isLeaving = false
@@ -57,9 +57,10 @@ package struct TopModel: Sendable {
   package private(set) var since: PoolContext?
   package private(set) var figures: PoolFigures?
   package private(set) var figuresAt: ContinuousClock.Instant?
-  /// The time since when there is no connection, and the reason. Nil while there is a connection.
+  /// The time since which there is no connection, with the reason; nil while there is a connection.
   package private(set) var outage: (since: ContinuousClock.Instant, reason: String)?
-  /// The leader. The outer optional is nil until the leader is known, the inner one is nil if there is no leader.
+  /// The kind of process that leads the pool. The outer optional is nil until it is known. The inner optional is nil if there
+  /// is no leader.
   package var leader: PoolLeader??
   package var waiting: PoolWaiting?
   package var workers: PoolWorkers?
@@ -72,10 +73,10 @@ package struct TopModel: Sendable {
     search = TopSearch(of: part)
   }
 
-  /// The list of the current pane.
+  /// The list that the current tab shows.
   package var list: TopList { lists[pane] ?? TopList() }
 
-  /// The rate of all downloads together, in bytes per second.
+  /// The rate of all downloads together in bytes per second.
   package var rate: Int64 { figures?.rate ?? 0 }
 
   /// The recent number of files per second in the whole pool.
@@ -95,24 +96,24 @@ package struct TopModel: Sendable {
     rates = (rates + [Double(rate)]).suffix(Self.memory)
   }
 
-  /// Shows new rows of a pane.
+  /// Shows new rows of a list.
   package mutating func load(
     _ page: TopPage, of pane: TopPane, at now: ContinuousClock.Instant
   ) {
     lists[pane, default: TopList()].load(page, at: now)
   }
 
-  /// Records that a pane, or the job shown instead of it, could not be read.
+  /// Records why the rows of a list, or the job that is shown instead, could not be read.
   package mutating func fail(_ trouble: String, of pane: TopPane) {
     lists[pane, default: TopList()].trouble = trouble
   }
 
-  /// Removes the rows of ended jobs whose time is over at `now`.
+  /// Removes the rows of ended jobs that have been visible long enough at `now`.
   package mutating func pass(_ now: ContinuousClock.Instant) {
     for pane in lists.keys { lists[pane]?.expire(at: now) }
   }
 
-  /// Shows that the connection is lost and the session is reconnecting.
+  /// Shows that the connection is lost and the session reconnects.
   package mutating func lose(_ reason: String, at now: ContinuousClock.Instant) {
     outage = (outage?.since ?? now, reason)
   }
@@ -126,7 +127,7 @@ package struct TopModel: Sendable {
     }
   }
 
-  /// Shows the result of an action that is finished or was refused.
+  /// Shows the result of an action that has finished or was refused.
   package mutating func finish(_ sentence: String, isError: Bool) {
     current = nil
     isLeaving = false
@@ -135,7 +136,7 @@ package struct TopModel: Sendable {
 
   // MARK: Keys
 
-  /// Handles a key. Returns the request, or nil if only the picture changes.
+  /// Handles a key. Returns a request to the owner; nil if only the screen content changes.
   package mutating func press(_ key: Key, at now: ContinuousClock.Instant) -> Request? {
     if key == .control("l") { return .redraw }
     switch mode {
@@ -277,7 +278,7 @@ package struct TopModel: Sendable {
   /// The number of rows by which a page key moves.
   var page: Int { max(TopLayout(size).rows - 1, 1) }
 
-  /// Scrolls the pane so that its cursor is visible.
+  /// Scrolls the current list so that its cursor is visible.
   package mutating func scroll() {
     let rows = TopLayout(size).rows
     change { $0.scroll(rows) }

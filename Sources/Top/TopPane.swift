@@ -1,7 +1,7 @@
 package import JobQueue
 package import Terminal
 
-/// A list of `haul top`. The raw value is its key.
+/// A list (tab) of `haul top`. The raw value is the number key that opens it.
 package enum TopPane: Int, CaseIterable, Sendable {
   case running = 1
   case queues, hosts, workers, batches, failures, jobs
@@ -18,7 +18,7 @@ package enum TopPane: Int, CaseIterable, Sendable {
     }
   }
 
-  /// The text to show instead of rows if there are none.
+  /// The text for an empty list.
   package var emptiness: String {
     switch self {
     case .running: "No job is running."
@@ -43,7 +43,7 @@ package enum TopPane: Int, CaseIterable, Sendable {
     }
   }
 
-  /// The actions on the pane's rows, or on some of them, with the names of their keys.
+  /// The actions on rows of the list, with the keys that start them and names for the help.
   package var verbs: [(key: TopAction.Verb, name: String)] {
     switch self {
     // A failed job's row stays for a while.
@@ -61,7 +61,7 @@ package enum TopPane: Int, CaseIterable, Sendable {
     }
   }
 
-  /// The name of the action of Enter, or nil if Enter does nothing.
+  /// The name of the action of the Enter key; nil if Enter does nothing.
   package var opened: String? {
     switch self {
     case .running, .jobs: "open"
@@ -70,25 +70,25 @@ package enum TopPane: Int, CaseIterable, Sendable {
     }
   }
 
-  /// Returns the next or the previous pane. After the last pane comes the first.
+  /// Returns the next list, or the previous one if `step` is negative. After the last list comes the first.
   package func next(_ step: Int) -> TopPane {
     let count = Self.allCases.count
     return TopPane(rawValue: (rawValue - 1 + step + count) % count + 1) ?? .running
   }
 }
 
-/// A row of a pane.
+/// A row of a list in `haul top`.
 package struct TopRow: Sendable, Equatable {
   package let subject: TopSubject
   package let cells: [TableCell]
-  /// The values by which the columns sort.
+  /// The values of the columns, by which the rows are sorted.
   package let keys: [JSONValue]
-  /// A sentence with everything that the table may have cut or left out.
+  /// A sentence with all data of the row, because the table may have cut or omitted some.
   package let detail: String
-  /// The job, for a row in the list of jobs.
+  /// The job of a row in the list of jobs; nil in other lists.
   package let job: JobRow?
 
-  /// Returns whether the row contains the text of a filter. Ignores case.
+  /// Returns whether the row contains the text of a filter, in upper or lower case.
   package func contains(_ text: String) -> Bool {
     let text = text.lowercased()
     // The database searches path and URL too.
@@ -102,7 +102,7 @@ package struct TopRow: Sendable, Equatable {
   }
 }
 
-/// The columns of a list on a full screen: the widths that they may have, and the order in which they are left out if there is
+/// The columns of a list on a full screen: the widths that they may have, and the order in which they are omitted if there is
 /// too little room.
 package struct TopTable<Row>: Sendable {
   package struct Column: Sendable {
@@ -130,7 +130,7 @@ package struct TopTable<Row>: Sendable {
     columns = parts.map { $0.listing.column(width: $0.width, rank: $0.rank) }
   }
 
-  /// Creates the table from the columns of `listing` whose keys are in `sizes`, in the order of `sizes`.
+  /// Creates the table from the columns of `listing` that `sizes` names by their keys, in the order of `sizes`.
   package init(
     _ listing: [Listing<Row>.Column], _ sizes: [(key: String, width: ClosedRange<Int>, rank: Int)]
   ) {

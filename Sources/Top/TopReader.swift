@@ -7,11 +7,11 @@ import Synchronization
 
 /// Reads the data that `haul top` shows, and continues through outages of the database.
 ///
-/// It uses two sessions. One reads every interval what is fast on any pool: the figures and the running jobs. The other reads
-/// what may be slow. The longer a read takes, the less often it runs, so that reading costs the database at most a twentieth of
-/// one process.
+/// It uses two sessions. One session reads the figures and the running jobs every interval, because these queries are fast on
+/// any pool. The other session reads data that may be slow. The longer such a query takes, the less often it runs, so that it
+/// uses at most 5 % of the time of one database process.
 package final class TopReader: Sendable {
-  /// A result of reading.
+  /// Data that the reader has read, or an error.
   package enum Reading: Sendable {
     case since(PoolContext)
     case figures(PoolFigures)
@@ -21,9 +21,9 @@ package final class TopReader: Sendable {
     case rows(TopPane, TopPage)
     /// The result of a search for jobs.
     case jobs(TopSearch, TopPage)
-    /// The report of a job, or nil if the job is gone.
+    /// The report of a job; nil if the job no longer exists.
     case detail(Int64, JobReport?)
-    /// The reason why a pane could not be read.
+    /// The reason why the rows of a list could not be read.
     case trouble(TopPane, String)
     case lost(String)
   }
@@ -62,7 +62,7 @@ package final class TopReader: Sendable {
     }
   }
 
-  /// Creates a reader of the database `conninfo`. While it runs, it calls `tell` with each result. `describe` returns the
+  /// Creates a reader of the database `conninfo`. While the reader runs, it calls `tell` with each result. `describe` returns a
   /// sentence for an error.
   package init(
     _ conninfo: String, of part: PoolPart, every interval: Duration,
@@ -81,11 +81,11 @@ package final class TopReader: Sendable {
     slowWakes = WakeStream()
   }
 
-  /// Sets what to read from the next interval on.
+  /// Sets the query whose data are read from the next interval on.
   package func follow(_ query: TopQuery) { self.query.withLock { $0 = query } }
 
-  /// Sets what to read now and every interval. If `isChanged` is true, it is read even if the last read was a moment ago,
-  /// because the user waits for the effect of an action.
+  /// Sets the query whose data are read now and every interval. With `isChanged`, the data are read even if they were read a
+  /// moment ago, because the user waits for the effect of an action.
   package func show(_ query: TopQuery, isChanged: Bool = false) {
     follow(query)
     if isChanged { self.isChanged.withLock { $0 = true } }
@@ -93,7 +93,7 @@ package final class TopReader: Sendable {
     slowWakes.input.yield()
   }
 
-  /// Reads until the task is cancelled.
+  /// Runs the reader until the task is cancelled.
   /// - Throws: an error before the first connection that waiting cannot fix, such as a wrong password.
   package func run() async throws {
     let ticker = Task { [interval] in

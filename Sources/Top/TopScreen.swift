@@ -5,7 +5,8 @@ package import JobModel
 package import JobQueue
 import Terminal
 
-/// Runs `haul top` in a terminal. It passes keys and results to the model, draws its picture, and carries out its requests.
+/// Runs `haul top` in a terminal. It passes keys and results to the model, draws the screen, and carries out the model's
+/// requests.
 package struct TopScreen {
   private enum Event: Sendable {
     case key(Key)
@@ -18,14 +19,14 @@ package struct TopScreen {
     /// The number of jobs that the current action has changed so far.
     case counted(Int)
     case done(String, isError: Bool)
-    /// The terminal is gone, or the pool cannot be read.
+    /// The terminal was closed, or the pool cannot be read. The error is nil if the user has quit.
     case over((any Error)?)
   }
 
-  /// Calls its argument with a queue on a separate connection.
+  /// A function that calls its argument with a queue on a separate connection.
   package typealias WithQueue =
     @Sendable (@Sendable (JobQueue) async throws -> String) async throws -> String
-  /// Returns the sentence for an error of any kind. The user may need the role.
+  /// A function that returns a sentence for any error. The role is the one that the user may need.
   package typealias Describe = @Sendable (any Error, PoolRole) -> String
 
   /// The time until a new terminal size is noticed, and until a single escape byte counts as the Escape key.
@@ -41,7 +42,7 @@ package struct TopScreen {
   private let reader: TopReader
   private let first: TopModel
 
-  /// Creates a screen for `part` of the pool. Nothing happens before ``run()``.
+  /// Creates a screen for `part` of the pool. It does nothing before ``run()``.
   package init(
     _ part: PoolPart, every interval: Duration, conninfo: String,
     withQueue: @escaping WithQueue, verify: @escaping TopAction.Verify,
@@ -58,7 +59,7 @@ package struct TopScreen {
     first = TopModel(part: part, interval: interval)
   }
 
-  /// Runs until the user quits. The terminal is restored in every case, even after a signal.
+  /// Runs until the user quits. The terminal is always restored, even after a signal.
   package func run() async throws {
     StopSignals.beforeEnding { [terminal] in terminal.leave() }
     StopSignals.aroundSuspension(
@@ -162,7 +163,7 @@ package struct TopScreen {
 }
 
 extension TopModel {
-  /// Stores a result of the reader.
+  /// Passes a result of the reader to the model.
   package mutating func take(_ reading: TopReader.Reading, at now: ContinuousClock.Instant) {
     switch reading {
     case .since(let since): identify(since)

@@ -1,7 +1,7 @@
 package import JobModel
 package import JobQueue
 
-/// The search whose jobs the list of jobs shows. It has no side effects.
+/// A search for jobs, whose result the list of jobs shows. It has no side effects.
 package struct TopSearch: Sendable, Hashable {
   /// The part of the pool that `haul top` watches.
   let part: PoolPart
@@ -10,9 +10,10 @@ package struct TopSearch: Sendable, Hashable {
   package private(set) var queue: String?
   package private(set) var host: String?
   package private(set) var error: ErrorClass?
-  /// Text that the path or the URL must contain.
+  /// The text that the path or the URL must contain; empty for any text.
   package private(set) var text = ""
-  /// The pages up to the current one, which is the last. Each page shows jobs with ids below its number.
+  /// The pages that the user has opened; the last one is the current page. Each page shows jobs whose ids are less than its
+  /// number.
   package private(set) var pages: [Int64] = []
 
   /// Creates a search for all jobs of `part`.
@@ -25,7 +26,7 @@ package struct TopSearch: Sendable, Hashable {
     }
   }
 
-  /// Creates a search for the jobs of `part` that belong to a row. Returns nil for a row that has no list of jobs.
+  /// Creates a search for the jobs of `part` that belong to a row; nil for a row that has no list of jobs.
   package init?(of part: PoolPart, _ subject: TopSubject) {
     self.init(of: part)
     switch subject {
@@ -43,7 +44,7 @@ package struct TopSearch: Sendable, Hashable {
   /// Whether the search shows the first page of all jobs of `part`.
   package var isAll: Bool { self == TopSearch(of: part) }
 
-  /// The page shows only jobs with ids below this one.
+  /// The upper bound for ids on the current page, which shows only jobs with smaller ids.
   package var before: Int64 { pages.last ?? .max }
 
   package var selector: JobSelector {
@@ -56,7 +57,7 @@ package struct TopSearch: Sendable, Hashable {
     return selector
   }
 
-  /// The conditions of the search except `part`, for people: `failed, batch films`.
+  /// The conditions of the search for people, without `part`: `failed, batch films`.
   package var words: String {
     let all = TopSearch(of: part)
     return [
@@ -72,7 +73,8 @@ package struct TopSearch: Sendable, Hashable {
     nil, .running, .failed, .queued, .scheduled, .interrupted, .paused, .cancelled, .completed,
   ]
 
-  /// Searches for jobs in the next or the previous state. After the last state, searches for jobs in any state.
+  /// Changes the search to jobs in the next state, or the previous one if `step` is negative. After the last state, the search
+  /// is for jobs in any state.
   package mutating func nextState(_ step: Int) {
     let place = Self.states.firstIndex(of: state) ?? 0
     state = Self.states[(place + step + Self.states.count) % Self.states.count]
@@ -80,44 +82,44 @@ package struct TopSearch: Sendable, Hashable {
     pages = []
   }
 
-  /// Searches for jobs of the batch `name`, or of any batch if a batch is already chosen.
+  /// Limits the search to jobs of the batch `name`. If the search is already limited to a batch, removes that limit.
   package mutating func toggle(batch name: String?) {
     let whole = TopSearch(of: part).batch
     batch = batch == whole ? name ?? whole : whole
     pages = []
   }
 
-  /// Searches for jobs of the host `name`, or of any host if a host is already chosen.
+  /// Limits the search to jobs of the host `name`. If the search is already limited to a host, removes that limit.
   package mutating func toggle(host name: String) {
     host = host == nil ? name : nil
     pages = []
   }
 
-  /// Searches for jobs whose path or URL contains `text`.
+  /// Limits the search to jobs whose path or URL contains `text`.
   package mutating func find(_ text: String) {
     self.text = text
     pages = []
   }
 
-  /// Goes to the page of jobs with ids below `job`.
+  /// Opens the next page, with jobs whose ids are less than `job`.
   package mutating func goOn(before job: Int64) { pages.append(job) }
 
-  /// Goes back to the page before. Does nothing on the first page.
+  /// Returns to the previous page. Does nothing on the first page.
   package mutating func goBack() { _ = pages.popLast() }
 
-  /// Returns whether the row has the state and error class that the search asks for. Does not check the text.
+  /// Returns whether the row has the state and error class of the search. Does not check the text.
   package func admits(_ row: JobRow) -> Bool {
     (state == nil || row.state == state) && (error == nil || row.error == error)
   }
 }
 
-/// The part of the data that is on the screen, and must be read.
+/// The data that are on the screen and must be read.
 package struct TopQuery: Sendable, Equatable {
   package var pane: TopPane
   package var search: TopSearch
-  /// The job whose detail is shown instead of the pane.
+  /// The job whose detail is shown instead of a list; nil if a list is shown.
   package var detail: Int64?
-  /// The job under the cursor.
+  /// The job under the cursor; nil if there is none.
   package var selected: Int64?
 
   /// Returns whether both queries read the same data.
@@ -127,14 +129,14 @@ package struct TopQuery: Sendable, Equatable {
   }
 }
 
-/// The rows of a pane, as they were read.
+/// The rows of a list, as they were read.
 package struct TopPage: Sendable {
   package var rows: [TopRow]
-  /// The jobs that were on the last page, and are no longer on it because they ended or changed their state.
+  /// The jobs that were on the previous read of this page, and are no longer on it because they ended or changed their state.
   package var left: [TopRow]
-  /// Whether there are more rows than these.
+  /// Whether the database has more rows than these.
   package var isCut: Bool
-  /// The next page of a list of jobs shows ids below this one. Nil if there is no next page.
+  /// The upper bound for the ids on the next page of jobs; nil if there is no next page.
   package var older: Int64?
 
   package init(
