@@ -3,10 +3,10 @@ import JobModel
 
 /// A command of this program. Every error that `perform` throws becomes an exit code in the same place.
 protocol HaulCommand: Command {
-  /// The exit code for a queue, batch, host, job, store or worker that does not exist.
+  /// The exit code if a queue, batch, host, job, store or worker does not exist.
   static var codeOfUnknownName: ExitCode { get }
 
-  /// The lowest role of the database that the command needs, or nil if no role is enough.
+  /// The database role with the fewest rights that the command needs; nil if the rights of a role are not enough.
   static var role: PoolRole? { get }
 
   /// Runs the command. Data goes to standard output, everything else to standard error.

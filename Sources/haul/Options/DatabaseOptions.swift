@@ -43,11 +43,11 @@ struct DatabaseOptions: OptionGroup {
 
   /// The source of the database's address.
   enum Place {
-    /// The user named the database, by an option or in libpq's environment.
+    /// The user named the database, by an option or in libpq's environment variables.
     case named(String)
-    /// No database is named. The server of 'haul up' is running, so the command uses it.
+    /// The user named no database, and the server of `haul up` is running, so the command uses it.
     case standing(String)
-    /// No database is named. libpq looks for PostgreSQL in its usual place.
+    /// The user named no database. libpq looks for PostgreSQL in its default place.
     case usual
 
     var conninfo: String {

@@ -67,11 +67,11 @@ enum JobOptionTable {
 
   /// A command that takes job options.
   enum Command: CaseIterable {
-    /// The command `haul submit`.
+    /// The options are for the command `haul submit`.
     case submit
-    /// The command `haul get`.
+    /// The options are for the command `haul get`.
     case get
-    /// The command `haul queue set`.
+    /// The options are for the command `haul queue set`.
     case queue
   }
 
@@ -128,7 +128,7 @@ enum JobOptionTable {
   }
 }
 
-/// The value of a flag for a queue: `yes` or `no`.
+/// The value of a flag in a queue's defaults: `yes` or `no`.
 enum Answer: String, CaseIterable, OptionValue { case yes, no }
 
 extension CollisionPolicy: OptionValue {}

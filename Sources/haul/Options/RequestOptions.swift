@@ -143,7 +143,7 @@ struct RequestOptions: OptionGroup {
   }
 }
 
-/// A scheme that needs permission.
+/// A URL scheme that needs permission.
 enum FileScheme: String, CaseIterable, OptionValue { case ftp, ftps, sftp }
 
 /// The name of a credential.

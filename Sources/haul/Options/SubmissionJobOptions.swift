@@ -5,7 +5,7 @@ import JobModel
 /// The job options that a submission applies to all of its jobs.
 protocol SubmissionJobOptions: OptionGroup {
   static var command: JobOptionTable.Command { get }
-  /// The options as given. Headers are not checked yet, because an error about a secret must not repeat it.
+  /// The job options that the user gave. Headers are not checked yet, because an error about a secret must not repeat it.
   var given: JobOptions { get set }
 }
 

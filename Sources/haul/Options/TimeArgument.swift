@@ -4,7 +4,7 @@ import FoundationEssentials
 /// A calendar time or a duration. The option says whether a duration counts from now on, or back from now.
 enum TimeArgument: OptionValue {
   case duration(Duration)
-  /// A time in seconds since 1970.
+  /// A point in time, in seconds since 1970.
   case at(Double)
 
   static let expected = "a duration such as 90s or 1h30m, or a time such as 2026-11-21T18:00:00Z"

@@ -1,7 +1,7 @@
 import Arguments
 import HaulSystem
 
-/// A shell that `completion` supports.
+/// A shell that the command `completion` supports.
 enum Shell: String, CaseIterable, OptionValue { case bash, zsh, fish }
 
 struct CompletionCommand: HaulCommand {

@@ -13,13 +13,13 @@ protocol ControlCommand: HaulCommand {
   var confirm: ConfirmOptions { get set }
   var output: OutputOptions { get set }
   var database: DatabaseOptions { get set }
-  /// The action to perform: ``action`` unless an option says otherwise.
+  /// The action to perform. It is ``action`` unless an option chooses another one.
   var chosen: JobAction { get }
-  /// Returns the jobs to change, from the jobs that the user selected.
+  /// Returns the jobs to change. `selector` selects the jobs that the user named.
   func narrowed(_ selector: JobSelector) throws(ExitError) -> JobSelector
   /// Returns text that follows the number of changed jobs on a terminal.
   func note(_ count: Int) -> String
-  /// Changes all jobs of `selector`, and returns how many it changed.
+  /// Changes all jobs of `selector`, and returns how many jobs it changed.
   func change(
     _ queue: JobQueue, _ selector: JobSelector, onStep: (Int) -> Void
   ) async throws -> Int
