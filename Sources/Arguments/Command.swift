@@ -12,8 +12,8 @@ package protocol Command: Sendable {
   static var isHidden: Bool { get }
   static var options: [Option<Self>] { get }
   static var operands: [Operand<Self>] { get }
-  /// Options of other programs, as typed, that this command does not have. Each value says in one or two sentences what to do
-  /// instead.
+  /// Options of other programs that this command does not have, for messages. A key is the option as typed. A value advises the
+  /// user in one or two sentences.
   static var habits: [String: String] { get }
   /// Sentences to add to the error when an option's value is invalid. The key is the option as typed.
   static var remarks: [String: String] { get }

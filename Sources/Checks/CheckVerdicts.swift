@@ -50,8 +50,8 @@ package enum CheckVerdicts {
     ]
   }
 
-  /// Compares the schema version of the database with that of this program. `version` is nil if the database has no Haul
-  /// schema. `isServed` says whether a newer schema still supports this program.
+  /// Compares the schema version of the database with the program's. `version` is nil if the database has no Haul schema.
+  /// `isServed` says whether a newer schema still supports this program.
   package static func schema(version: Int?, program: Int, isServed: Bool) -> CheckFinding {
     guard let version else {
       return .fail("schema", "the database has no Haul schema", "Run 'haul migrate'.")

@@ -60,7 +60,7 @@ package final class EmbeddedCluster: Sendable {
     server.conninfo(database: database, user: directory.user)
   }
 
-  /// Creates the database if it does not exist. It is not an error if another process creates it at the same time.
+  /// Creates the database if it does not exist. It is not an error if another process creates the database meanwhile.
   ///
   /// - Throws: `PostgresError`, `CancellationError`.
   package func ensureDatabase(_ name: String) async throws {

@@ -11,7 +11,7 @@ extension Duration {
     return .seconds(min(max(seconds, -limit), limit))
   }
 
-  /// This duration, limited to ``longest`` in both directions.
+  /// The duration, limited to ``longest`` in both directions.
   package var clamped: Duration { min(max(self, .zero - Self.longest), Self.longest) }
 }
 

@@ -11,7 +11,7 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
     self.bytes = bytes
   }
 
-  /// Reads `192.0.2.1` or `2001:db8::1`, as inet_pton(3) does; nil for anything else.
+  /// Reads an address such as `192.0.2.1` or `2001:db8::1`, as inet_pton(3) does; nil for any other text.
   public init?(_ text: String) {
     let isIPv6 = text.utf8.contains(UInt8(ascii: ":"))
     var bytes = [UInt8](repeating: 0, count: isIPv6 ? 16 : 4)
@@ -52,7 +52,7 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
     return nil
   }
 
-  /// The usual short spelling, as inet_ntop(3) writes it.
+  /// The address in its usual short spelling, as inet_ntop(3) writes it.
   public var description: String {
     var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
     let family = bytes.count == 4 ? AF_INET : AF_INET6
@@ -70,7 +70,7 @@ public struct CIDR: Sendable, Hashable, CustomStringConvertible {
   /// The number of leading bits that all addresses in the block share.
   public let prefix: Int
 
-  /// Reads `10.0.0.0/8`, `fd00::/8` or `127.0.0.1`; nil for anything else.
+  /// Reads a block such as `10.0.0.0/8`, `fd00::/8` or `127.0.0.1`; nil for any other text.
   public init?(_ text: String) {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count <= 2, let address = IPAddress(String(parts[0])) else { return nil }

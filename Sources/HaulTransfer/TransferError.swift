@@ -112,7 +112,7 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
 
   /// The class of the error, for decisions in programs.
   public var errorClass: Class
-  /// One sentence for a person that says what happened.
+  /// A sentence for a person that describes the error.
   public var message: String
   /// The setting that lets the download succeed; nil if no setting helps.
   public var remedy: Remedy?

@@ -7,7 +7,7 @@ package struct JobOptions: Sendable, Codable, Equatable {
   package var digest: String?
   /// The length that the whole file must have, in bytes. The job fails if the file has another length.
   package var length: Int64?
-  /// What to do if a file with the final name exists: `fail`, `skip`, `replace` or `rename`.
+  /// The action if a file with the final name exists: `fail`, `skip`, `replace` or `rename`.
   package var ifExists: String?
   /// The media type that the response must have, such as `application/zip` or `video/*`.
   package var expectType: String?

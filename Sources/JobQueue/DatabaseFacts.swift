@@ -2,7 +2,7 @@ package import JobModel
 
 /// Facts about a database that any user can read, even if Haul's schema is missing.
 package struct DatabaseFacts: Sendable, Decodable, Equatable {
-  /// The server's version, such as `15.20`; `serverNumber` is the same version as a number, such as 150020.
+  /// The server's version as text, such as `15.20`.
   package var server: String
   package var serverNumber: Int
   package var database: String

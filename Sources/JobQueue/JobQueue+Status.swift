@@ -154,7 +154,7 @@ extension [WorkerCount] {
   }
 }
 
-/// The number of hosts with one reason why no more jobs start.
+/// The number of hosts that share one reason why no more jobs start.
 package struct HostCount: Sendable, Decodable, Equatable {
   /// The reason why no more jobs start; nil if jobs may start.
   package var whyIdle: String?

@@ -151,7 +151,7 @@ extension JobQueue {
     try await call("SELECT EXISTS (SELECT FROM haul.queues q WHERE q.store = $1)", [store])
   }
 
-  /// Returns the limits that were set for hosts, all or only those for `patterns`, in the order of their patterns.
+  /// Returns the limits that were set for hosts, either all or only the limits for `patterns`, in the order of their patterns.
   /// - Throws: `JobQueueError.noSuchName` for a pattern without limits.
   package func policies(_ patterns: [String] = [], limit: Int? = nil) async throws -> [PolicyRow] {
     let rows: [PolicyRow] = try await view(

@@ -39,8 +39,8 @@ extension JobQueue {
       [Schema.version, program, machine, pid, concurrency, try Self.json(stores), queues])
   }
 
-  /// Records which URLs the worker can download: their schemes, and networks in addition to public addresses. The record is
-  /// only for messages: it does not affect which jobs the worker can claim.
+  /// Records which URLs the worker can download: their schemes, and networks in addition to public addresses. The record does
+  /// not affect which jobs the worker can claim.
   package func tellReach(
     _ caller: Caller, schemes: [String], networks: [String]
   ) async throws {

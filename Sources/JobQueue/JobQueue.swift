@@ -32,7 +32,7 @@ package struct JobQueue: Sendable {
   /// The schema version that this program contains and requires.
   package static var schemaVersion: Int { Schema.version }
 
-  /// This program's version.
+  /// The version of this program.
   package static var programVersion: String { Schema.program }
 
   /// Checks that this program can use the database's schema. A newer database may support older programs.

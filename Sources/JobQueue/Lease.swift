@@ -53,7 +53,7 @@ package struct Lease: Sendable, Decodable, Equatable {
   package let rescued: Bool?
 }
 
-/// The end of a lease as the worker reports it. The database decides what it means for the job.
+/// The end of a lease as the worker reports it. The database decides what happens to the job.
 package struct LeaseEnding: Sendable, Encodable, Equatable {
   /// The result of the lease. With `released`, the worker gave the job back gracefully because of a drain, cancel or pause, or
   /// because the job cannot continue on this worker.

@@ -17,9 +17,9 @@ package enum Migrator {
     package var version: Int
   }
 
-  /// Applies missing migrations: tables and the functions that use them, in one transaction. If several runs are concurrent,
-  /// only one does the work. It is safe on a live pool: it waits only two seconds for the lock on a table, because other
-  /// sessions wait behind it, and then tries again a little later.
+  /// Migrates the database: applies missing migrations, which create tables and the functions that use them, in one
+  /// transaction. If several runs are concurrent, only one does the work. A migration is safe on a live pool: it waits only 2
+  /// seconds for the lock on a table, because other sessions wait behind it, and then tries again a little later.
   ///
   /// Concurrent runs wait for each other at `haul.migration`, in a lock mode that only the owner of the schema may take. No
   /// other login can stop them.

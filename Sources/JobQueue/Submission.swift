@@ -32,8 +32,8 @@ package struct SubmitLine: Sendable {
 package struct Submission: Sendable {
   /// The action for a line whose path belongs to an earlier job.
   package enum OnDuplicate: String, Sendable, CaseIterable {
-    /// If the URL is equal, the line creates no job and counts as the earlier job. If that job had failed, it is queued again.
-    /// Another URL is an error.
+    /// If the URL is equal, the line creates no job, and the earlier job stays. If the earlier job had failed, it is queued
+    /// again. Another URL is an error.
     case skip
     /// Like `skip`, but a completed job asks its source whether the file has changed. If so, the job replaces the file. A job
     /// that waits or runs does not change, because it downloads the current file anyway.
@@ -78,7 +78,7 @@ package enum SubmissionStep: Sendable, Equatable {
   case staged(Int)
   /// The database has received all lines, and compares them with each other and with existing jobs.
   case checking
-  /// The number of received lines that have become jobs or count as existing jobs.
+  /// The number of received lines that have become jobs, or for which jobs already exist.
   case submitted(Int, of: Int)
   /// The number of lines that take over running jobs and wait until these jobs stop.
   case waiting(Int)
@@ -88,9 +88,9 @@ package enum SubmissionStep: Sendable, Equatable {
 package struct SubmitConflict: Sendable, Decodable, Equatable {
   package let line: Int
   package let path: String
-  /// The number of the earlier line with this path; nil if there is none.
+  /// The number of the earlier line with this path; nil if no earlier line has it.
   package let otherLine: Int?
-  /// The id of the existing job with this path; nil if there is none, or if another line has the path.
+  /// The id of the existing job with this path; nil if no job has it, or if another line has it.
   package let job: Int64?
   /// Whether other lines need the path as a directory. True only if no line and no job has the path.
   package let directory: Bool
@@ -130,7 +130,7 @@ package struct SubmitConflicts: Sendable, Decodable, Equatable {
 
 /// The result of a submission.
 package struct SubmitReply: Sendable, Equatable {
-  /// A number of existing jobs in another batch or queue than that of the submission.
+  /// A number of existing jobs in another batch or queue than the submission's.
   package struct Elsewhere: Sendable, Decodable, Equatable {
     package enum Kind: String, Sendable, Decodable { case batch, queue }
 
@@ -158,8 +158,8 @@ package struct SubmitReply: Sendable, Equatable {
   package internal(set) var refreshed = 0
   /// The number of existing jobs that lines of the submission took over.
   package internal(set) var replaced = 0
-  /// The skipped, requeued and refreshed jobs in another queue than the submission's, or in another batch if the submission has
-  /// one.
+  /// The skipped, requeued and refreshed jobs that are in another queue than the submission's. If the submission has a batch,
+  /// also those in another batch.
   package internal(set) var elsewhere: [Elsewhere] = []
   /// The number of skipped jobs whose line requires a digest that the job does not check, so the file may not have it.
   package internal(set) var unchecked = 0
@@ -167,7 +167,7 @@ package struct SubmitReply: Sendable, Equatable {
   package internal(set) var unapplied = 0
   /// The former batches of the ``replaced`` jobs.
   package internal(set) var moved: [Moved] = []
-  /// The range of ids of the jobs that the lines created or count as; nil if there are none.
+  /// The range of ids of all jobs that the lines created or already had; nil if there are none.
   package internal(set) var ids: ClosedRange<Int64>?
   /// The ids of jobs in another batch; empty unless the caller asked for them.
   package internal(set) var others: [Int64] = []

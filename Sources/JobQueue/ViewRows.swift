@@ -175,7 +175,7 @@ package struct BatchRow: Sendable, Decodable, Equatable {
   /// The estimated time until the batch ends, in seconds; nil if it cannot be estimated.
   package let secondsLeft: Double?
   package let submittedAt: String
-  /// The operator's command on the whole batch that is in progress: `cancel` or `pause`; nil if there is none.
+  /// The operator's command, `cancel` or `pause`, that Haul is carrying out on the whole batch; nil if there is none.
   package let steering: String?
   /// The number of bytes in the completed files. It is a part of ``bytes``.
   package let completedBytes: Int64
@@ -200,7 +200,7 @@ package struct BatchRow: Sendable, Decodable, Equatable {
 
   package static let mostHeld: Int64 = 1000
 
-  /// The number of all downloaded bytes, including those of jobs that no longer run.
+  /// The number of all downloaded bytes, including the bytes of jobs that no longer run.
   package var allBytes: Int64 { bytes + waitingBytes }
 }
 

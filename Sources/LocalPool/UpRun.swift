@@ -57,7 +57,7 @@ package final class UpRun: Sendable {
     case ready(conninfo: String, directory: String, perHost: Int)
     /// Unfinished jobs have part files in another directory of the store. In this directory they restart from byte 0.
     case interruptedElsewhere(jobs: Int, directory: String)
-    /// A lease of one of the run's workers has ended.
+    /// A lease of one of the run's workers has ended, and its job has a new state.
     case settled(SettledLease)
     /// An operator drained all workers. No worker is left, so the run ends.
     case drained

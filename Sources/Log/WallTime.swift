@@ -2,7 +2,7 @@ import Glibc
 
 /// A time of the system's wall clock in UTC, to the millisecond. It is only for people to read: no decision depends on it.
 package struct WallTime: Sendable, Equatable {
-  /// Milliseconds since 1970-01-01T00:00:00Z.
+  /// The time in milliseconds since 1970-01-01T00:00:00Z.
   package var milliseconds: Int64
 
   /// Creates a time from milliseconds since 1970-01-01T00:00:00Z.

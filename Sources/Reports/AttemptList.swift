@@ -24,7 +24,7 @@ extension AttemptRow {
       text: { HumanFormat.bytes($0.fetched) }),
   ]
 
-  /// Further columns that only the output for programs has.
+  /// Further columns of the list, which only the JSON output has.
   package static let moreColumns: [Column] = [
     Column("MACHINE", key: "machine", value: { .text($0.machine) }),
     Column("TOKEN", key: "token", .right, value: { .number($0.token) }),

@@ -30,7 +30,7 @@ extension BatchRow {
       }, style: { $0.isPaused ? .yellow : nil }),
   ]
 
-  /// Further columns, for JSON output and for the view of one batch.
+  /// Further columns of the list, for JSON output and for the view of one batch.
   package static let moreColumns: [Column] = [
     Column("RUNNING", key: "running", .right, value: { .number($0.running) }),
     .time("SUBMITTED", key: "submitted_at") { $0.submittedAt },

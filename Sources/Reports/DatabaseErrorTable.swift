@@ -5,7 +5,7 @@ package import Postgres
 package enum DatabaseErrorTable {
   /// A database error as in `docs/errors.md`, with its exit code.
   package struct Row: Sendable {
-    /// The patterns of the error: an SQLSTATE of five characters, an SQLSTATE class of two, or words of libpq. " … " stands for
+    /// The patterns of the error: an SQLSTATE of five characters, an SQLSTATE class of two, or words of libpq. " … " matches
     /// any text.
     package let signs: [String]
     /// The cause of the error.

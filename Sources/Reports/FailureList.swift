@@ -13,7 +13,7 @@ extension FailureRow {
     Column("FIRST JOB", key: "first_job", .right, value: { .number($0.firstJob) }),
   ]
 
-  /// Further columns that only the output for programs has.
+  /// Further columns of the list, which only the JSON output has.
   package static let moreColumns: [Column] = [
     Column("MESSAGE", key: "message", value: { .text($0.message) })
   ]

@@ -28,7 +28,7 @@ extension HostRow {
     return "\(whyIdle) (\(held < Self.mostHeld ? "" : "at least ")\(held))"
   }
 
-  /// Further columns that only the output for programs has.
+  /// Further columns of the list, which only the JSON output has.
   package static let moreColumns: [Column] = [
     .time("BLOCKED UNTIL", key: "blocked_until") { $0.blockedUntil },
     Column("BLOCKED BY", key: "block_reason", value: { .text($0.blockReason) }),

@@ -7,7 +7,7 @@ extension JobAction {
   package static var looked: Int { 1000 }
 
   /// Returns why the action changed no job, from the states of the selected jobs: `no job to retry: 2 jobs are completed, 1 is
-  /// paused`. Adds another command if one would help. With `isCut`, `states` are only those of the newest selected jobs.
+  /// paused`. Adds another command if one would help. With `isCut`, `states` has only the states of the newest selected jobs.
   package func futility(_ states: [JobState], isCut: Bool = false) -> String {
     if states.isEmpty { return "no job to \(rawValue): no job matches the selectors" }
     let counts = Dictionary(states.map { ($0, 1) }, uniquingKeysWith: +)

@@ -28,7 +28,7 @@ extension JobRow {
     Column("PATH", key: "path", isName: true, value: { .string($0.path) }),
   ]
 
-  /// Further columns, for JSON output and for the view of one job.
+  /// Further columns of the list, for JSON output and for the view of one job.
   package static let moreColumns: [Column] = [
     Column("URL", key: "url", value: { .string($0.url) }),
     Column("STORE", key: "store", value: { .string($0.store) }),

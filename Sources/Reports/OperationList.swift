@@ -13,7 +13,7 @@ extension OperationRow {
     Column("ID", key: "id", .right, value: { .number($0.id) }),
   ]
 
-  /// Further columns that only the output for programs has.
+  /// Further columns of the list, which only the JSON output has.
   package static let moreColumns: [Column] = [
     .time("ENDED", key: "ended_at") { $0.endedAt },
     Column(

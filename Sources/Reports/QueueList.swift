@@ -26,7 +26,7 @@ extension QueueRow {
       style: { $0.workers == 0 ? .yellow : nil }),
   ]
 
-  /// Further columns that only the output for programs has.
+  /// Further columns of the list, which only the JSON output has.
   package static let moreColumns: [Column] = [
     Column("LIMIT", key: "max_running", .right, value: { .number($0.maxRunning) }),
     Column("WEIGHT", key: "weight", .right, value: { .number($0.weight) }),

@@ -44,9 +44,9 @@ package struct Tally {
 
   package var ended: Int { completed + failed + cancelled }
 
-  /// Returns why no job can start without waiting for a time or for a person, and what to do; nil if a job may start at any
-  /// moment. `selector` is the option that selects the jobs in another command; nil if there is none. `obstacle` is the reason
-  /// that the database gives.
+  /// Returns why no job can start at present, and what to do; nil if a job may start at any moment. The reason is a time that
+  /// has not come, or an action that a person must take. `selector` is the option that selects the jobs in another command; nil
+  /// if there is none. `obstacle` is the reason that the database gives.
   package func reasonToStandStill(selector: String?, obstacle: Obstacle?) -> String? {
     guard pending > 0, let obstacle else { return nil }
     let sentence = obstacle.sentence(of: selector)

@@ -66,7 +66,7 @@ package struct CopiedStore: Sendable {
     }
   }
 
-  /// The oldest worker that uses another directory, if that worker is older than this one; otherwise nil. If it is not nil,
+  /// The oldest other worker that uses another directory, if it is older than this worker; otherwise nil. If it is not nil,
   /// this worker's directory counts as the copy.
   package var original: (worker: Int64, machine: String)? {
     apart.filter { $0.key < own }.min { $0.key < $1.key }.map { ($0.key, $0.value) }

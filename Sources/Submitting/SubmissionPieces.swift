@@ -18,8 +18,8 @@ package struct SubmissionPieces: AsyncSequence, Sendable {
     self.problems = problems
   }
 
-  /// Reads the first piece and returns the pieces, for one iteration. A missing or empty list is thus reported before the
-  /// command does anything else.
+  /// Reads the first piece and returns the pieces, for one iteration. This reports a missing or empty list before the command
+  /// does anything else.
   package func begin() async throws -> SubmissionPieces {
     var iterator = makeAsyncIterator()
     iterator.pending = try await iterator.next(isolation: nil)

@@ -19,14 +19,14 @@ package struct TopScreen {
     /// The number of jobs that the current action has changed so far.
     case counted(Int)
     case done(String, isError: Bool)
-    /// The terminal was closed, or the pool cannot be read. The error is nil if the user has quit.
+    /// The terminal was closed (nil), or the pool cannot be read because of this error.
     case over((any Error)?)
   }
 
   /// A function that calls its argument with a queue on a separate connection.
   package typealias WithQueue =
     @Sendable (@Sendable (JobQueue) async throws -> String) async throws -> String
-  /// A function that returns a sentence for any error. The role is the one that the user may need.
+  /// A function that returns a sentence for any error. If the error is a missing right, the sentence names the role.
   package typealias Describe = @Sendable (any Error, PoolRole) -> String
 
   /// The time until a new terminal size is noticed, and until a single escape byte counts as the Escape key.

@@ -132,9 +132,9 @@ package struct TopQuery: Sendable, Equatable {
 /// The rows of a list, as they were read.
 package struct TopPage: Sendable {
   package var rows: [TopRow]
-  /// The jobs that were on the previous read of this page, and are no longer on it because they ended or changed their state.
+  /// The jobs that were on this page when it was last read, but have ended or changed their state since.
   package var left: [TopRow]
-  /// Whether the database has more rows than these.
+  /// Whether the database has more rows than this page.
   package var isCut: Bool
   /// The upper bound for the ids on the next page of jobs; nil if there is no next page.
   package var older: Int64?

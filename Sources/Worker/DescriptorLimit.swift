@@ -14,9 +14,9 @@ package struct DescriptorLimit: Sendable, Equatable {
     }
   }
 
-  /// Raises the soft limit if the workers of this process need more.
+  /// Raises the soft limit of this process if its workers need more open files.
   ///
-  /// - Parameter leases: the number of jobs that each worker holds at once, in addition to those being published.
+  /// - Parameter leases: the number of jobs that each worker holds at once, in addition to jobs that are being published.
   package static func raise(
     workers: Int = 1, leases: Int, stores: Int = 1
   ) throws(TooLow) {

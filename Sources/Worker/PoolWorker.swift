@@ -324,7 +324,7 @@ package final class PoolWorker: Sendable {
     }
   }
 
-  /// This machine's host name, as the views show it.
+  /// The host name of this machine, for the database views.
   package static let machine: String = {
     var name = [CChar](repeating: 0, count: 256)
     unsafe gethostname(&name, 255)

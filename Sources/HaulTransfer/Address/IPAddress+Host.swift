@@ -1,5 +1,5 @@
 extension IPAddress {
-  /// Returns the IP address that a URL's host is a literal for, with or without a port. `localhost` means 127.0.0.1. Returns
+  /// Returns the IP address if `host` of a URL is an IP address, with or without a port, or `localhost` (127.0.0.1). Returns
   /// nil for any other name: this function does not use DNS.
   package static func spelled(by host: String) -> IPAddress? {
     let name =

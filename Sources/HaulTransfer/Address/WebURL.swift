@@ -1,7 +1,7 @@
 internal import Glibc
 internal import HaulCLibcurl
 
-/// A URL as libcurl understands it, so that Haul checks and fetches the same URL.
+/// A URL, parsed by libcurl, so that the URL that Haul checks is the URL that libcurl fetches.
 ///
 /// Spaces and bytes beyond ASCII are percent-encoded, numeric IPv4 hosts are written in the usual way, and the fragment is
 /// dropped. Path and query otherwise stay as submitted, including dot segments and an empty query. A request carries the form
@@ -18,7 +18,7 @@ package struct WebURL: Sendable, Hashable {
   package let port: Int
   /// The path, still percent-encoded. It begins with `/`.
   package let path: String
-  /// The query without `?`; nil if there is none.
+  /// The query without `?`; nil if the URL has no query.
   package let query: String?
   /// Whether the URL holds a user name or a password. The engine refuses such URLs.
   package let hasCredentials: Bool

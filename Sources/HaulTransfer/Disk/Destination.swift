@@ -2,7 +2,7 @@ import Glibc
 import HaulCLinux
 package import HaulSystem
 
-/// What to do if a file with the final name exists.
+/// The action if a file with the final name already exists.
 public enum CollisionPolicy: String, Sendable, CaseIterable {
   /// Fail as `exists`.
   case fail
@@ -49,7 +49,7 @@ package struct Destination: Sendable {
     let path: String
     let durable: DurableDirectories
 
-    /// An identifier of a directory, different for all directories that exist at the same time.
+    /// An identifier of a directory. Two directories that exist at one time never have equal identifiers.
     package struct Identity: Hashable, Sendable {
       fileprivate let device: UInt64
       fileprivate let inode: UInt64
@@ -204,7 +204,7 @@ package struct Destination: Sendable {
   /// Finds the file that an earlier call of ``place(part:of:at:in:policy:)`` may have renamed to `path` or to a numbered name.
   /// The earlier attempt may have died before it could confirm the rename.
   ///
-  /// - Returns: The name of the file for which `isWanted` returns true; nil if there is none. Numbered names are checked up to
+  /// - Returns: The name of the file for which `isWanted` returns true; nil if no file fits. Numbered names are checked up to
   ///   the first free one.
   package func find(
     _ path: RelativePath, policy: CollisionPolicy,
@@ -221,7 +221,7 @@ package struct Destination: Sendable {
     return nil
   }
 
-  /// What exists under a name.
+  /// The kind of file that exists under a name.
   package enum Occupant: Sendable, Equatable {
     case file(length: Int64)
     case directory

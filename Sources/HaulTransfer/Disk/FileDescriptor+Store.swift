@@ -46,8 +46,8 @@ extension FileDescriptor {
     }
   }
 
-  /// Removes the files that an interrupted ``probeWriting()`` has left in this directory. Other processes may run
-  /// ``probeWriting()`` meanwhile.
+  /// Removes the files that an interrupted ``probeWriting()`` has left in this directory. It does not disturb a check that is
+  /// in progress in another process.
   package func removeTrials() throws(TransferError) {
     let parts = PartDirectory(self)
     for name in try parts.names(startingWith: Self.trial) { try parts.remove(name) }
@@ -111,7 +111,7 @@ extension FileDescriptor {
     return (bytes(found.f_bavail), bytes(found.f_blocks))
   }
 
-  /// Returns the length in bytes of the regular file at `path` below this directory; nil if there is none.
+  /// Returns the length in bytes of the regular file at `path` below this directory; nil if there is no such file.
   package func fileSize(_ path: String) -> Int64? {
     guard case .success(let file) = openBeneath(path, O_PATH),
       let status = try? file.status(), status.isRegular

@@ -126,7 +126,8 @@ package struct PartDirectory: Sendable {
     }
   }
 
-  /// Renames a part file, so that a worker that knows only the old name cannot find it. Replaces a file with the new name.
+  /// Renames a part file, so that a worker that knows only the old name cannot find it. If another file has the new name, it is
+  /// replaced.
   ///
   /// - Returns: false if no file has the old name.
   package func rename(_ name: String, to other: String) throws(TransferError) -> Bool {

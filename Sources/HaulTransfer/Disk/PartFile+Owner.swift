@@ -16,7 +16,7 @@ extension PartFile {
     _ = unsafe haul_set_owner(raw, value, value.utf8.count)
   }
 
-  /// Returns whether `owner` has marked the file, and its length and modification time have not changed since.
+  /// Returns true if `owner` has marked the file and the file's length and modification time have not changed since.
   package func isMarked(as owner: String) throws(TransferError) -> Bool {
     let value = try signed(owner)
     return unsafe withUnsafeTemporaryAllocation(byteCount: value.utf8.count + 1, alignment: 1) {

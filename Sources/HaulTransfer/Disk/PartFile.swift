@@ -141,7 +141,7 @@ package final class PartFile: Sendable {
   /// Returns the identity of the file, whatever its name.
   func identity() throws(TransferError) -> FileIdentity { try translating(try file.identity()) }
 
-  /// Returns the file's size in bytes, which says nothing about progress.
+  /// Returns the file's size in bytes. The size does not show the progress of the download.
   package func size() throws(TransferError) -> Int64 { try translating(try file.status().size) }
 
   /// Computes the digest of the first `length` bytes. Reads them from the disk in blocks of 1 MiB.

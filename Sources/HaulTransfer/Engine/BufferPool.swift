@@ -10,7 +10,7 @@ import Synchronization
 @safe package final class GatherBuffer: @unchecked Sendable {
   /// The number of bytes collected so far.
   package private(set) var count = 0
-  /// The most bytes that the buffer can hold.
+  /// The maximum number of bytes in the buffer.
   package let capacity: Int
   private let block: Block
   private let pool: BufferPool

@@ -18,7 +18,7 @@ public struct DownloaderConfiguration: Sendable {
   public var maxConnections = 128
   /// The maximum number of buffers of 256 KiB that hold body bytes at once, being filled or waiting for the disk. Default: 96.
   public var maxBuffers = 96
-  /// The most bytes per second that all bodies together may receive, or nil for no limit.
+  /// The limit in bytes per second for all bodies together; nil for no limit.
   public var rateLimit: RateLimit?
   /// How long a DNS answer is cached. Default: 60 seconds.
   public var dnsCacheTime = Duration.seconds(60)

@@ -13,9 +13,9 @@ package final class Engine: Sendable {
   private let fileMailbox: EngineMailbox?
   let configuration: Configuration
 
-  /// Starts the threads.
+  /// Creates an engine and starts its threads.
   ///
-  /// - Throws: `.io` if libcurl or the system cannot provide what an engine needs.
+  /// - Throws: `.io` if libcurl lacks a required feature, or the system cannot create the threads.
   package init(_ configuration: Configuration = Configuration()) throws(TransferError) {
     self.configuration = configuration
     mailbox = try EngineThread.start(configuration)

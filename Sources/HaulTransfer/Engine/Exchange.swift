@@ -8,14 +8,14 @@ package enum RequestMethod: String, Sendable {
 
 /// One HTTP request, or one file by FTP or SFTP. Redirects are not followed.
 package struct ExchangeRequest: Sendable {
-  /// The absolute URL. Pass ``WebURL/text``, so that the checked URL is the one that is fetched.
+  /// The absolute URL. Use ``WebURL/text``, so that the URL that was checked is fetched.
   package var url: String
   /// The request fields that the caller chose: Range, If-Range, Accept-Encoding, Authorization. ``FileRequest`` says how FTP
   /// and SFTP use them.
   package var fields: [ResponseHead.Field]
   /// The address policy of this exchange; nil for the engine's policy.
   package var addressPolicy: AddressPolicy?
-  /// The most bytes per second that the body may receive; nil for no limit. The engine's limit applies too.
+  /// The limit in bytes per second for the body; nil for no limit. The engine's limit applies too.
   package var rateLimit: RateLimit?
   /// The cookies that libcurl may send, each as a line of the Netscape format. libcurl chooses by host, path, scheme and
   /// expiry, and adds the cookies that the server sets.
@@ -73,7 +73,7 @@ package struct ExchangeRequest: Sendable {
 /// A sink's answer to a response head.
 package enum HeadVerdict: Sendable {
   case accept
-  /// The sink accepts the body, but receives none of it before ``ExchangeHandle/resume()``.
+  /// The sink accepts the body, but receives no byte of the body before ``ExchangeHandle/resume()``.
   case acceptLater
   /// The sink does not want the body. The engine reads a short body to its end, to keep the connection open. For a long body,
   /// it closes the connection.
@@ -101,14 +101,14 @@ package protocol BodySink: AnyObject, Sendable {
   func body(_ buffer: GatherBuffer) -> BodyVerdict
 }
 
-/// The result of an exchange: how it ended, and what the server sent.
+/// The result of an exchange: its outcome, and the data from the server.
 package struct ExchangeResult: Sendable {
-  /// The final head, or nil if none came.
+  /// The head of the final response; nil if none arrived.
   package var head: ResponseHead?
   package var outcome: ExchangeOutcome
   /// The number of body bytes passed to the sink.
   package var bytes: Int64
-  /// The beginning of a body that the sink rejected; empty if none of it was read.
+  /// The beginning of a body that the sink rejected; empty if no byte was read.
   package var refusedBody: [UInt8] = []
   /// The cookies of the request and the cookies that the server set, without expired ones.
   package var cookies: [String] = []
@@ -116,7 +116,7 @@ package struct ExchangeResult: Sendable {
   package var primaryAddress: String?
   /// The addresses that the policy refused. They are listed even if the server answered at another address.
   package var refusedAddresses: [String]
-  /// The measurements, or nil if the exchange did not begin.
+  /// The measurements of the exchange; nil if it did not begin.
   package var metrics: RequestMetrics?
 }
 
@@ -127,12 +127,12 @@ package enum ExchangeOutcome: Sendable, Equatable {
   /// The server closed the connection, and the response gave no length (RFC 9112 §6.3). This does not prove that the body is
   /// complete.
   case closed
-  /// The connection closed as in `closed`, over TLS but without a close_notify (RFC 8446 §6.1): an attacker on the network may
-  /// have cut it.
+  /// The server closed a TLS connection without a close_notify (RFC 8446 §6.1), and the response gave no length. An attacker on
+  /// the network may have cut the connection.
   case cut
   /// The body ended early or its framing was invalid. The bytes received before are valid.
   case truncated(String)
-  /// After the head, the body was slower than the minimum rate for too long. The bytes received before are valid.
+  /// After the head, the body was slower than the minimum rate for too long. The bytes that arrived before are valid.
   case stalled(String)
   /// The sink answered `.reject` in ``BodySink/head(_:)``.
   case rejected

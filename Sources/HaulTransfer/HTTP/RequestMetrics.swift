@@ -4,9 +4,9 @@ public struct RequestMetrics: Sendable, Hashable {
   public var url: String
   /// The status code of the response; nil if no response came, and for FTP.
   public var status: Int?
-  /// `HTTP/1.0`, `HTTP/1.1` or `HTTP/2`; nil if no response came, and for FTP.
+  /// The HTTP version, `HTTP/1.0`, `HTTP/1.1` or `HTTP/2`; nil if no response came, and for FTP.
   public var protocolVersion: String?
-  /// The address of the server, or of the proxy if there is one; nil if no connection was made.
+  /// The address of the server, or of the proxy if the connection goes through one; nil if no connection was made.
   public var remoteAddress: IPAddress?
   /// The port of ``remoteAddress``.
   public var remotePort: Int?

@@ -1,4 +1,4 @@
-/// The head of the final response to one HTTP request. 1xx responses are not part of it.
+/// The head of the final response to one HTTP request, without earlier 1xx responses.
 ///
 /// Compare field names without regard to case. Values are stored without surrounding white space (RFC 9110 §5.1, §5.5). Order
 /// and repetition are as received.

@@ -126,7 +126,8 @@ public final class Download: Sendable {
 
   // MARK: - The result
 
-  /// The file, when it is complete and durable under its name. Waits until the download ends, even while it is paused.
+  /// The file, when it is complete and durable under its name. Waits until the download ends, even while the download is
+  /// paused.
   ///
   /// - Throws: `CancellationError` at once if the waiting task is cancelled, while the download continues; the error that
   ///   ``DownloadOptions/validate`` threw; otherwise a ``TransferError``, of class `cancelled` after ``cancel()``, ``pause()``
@@ -230,7 +231,7 @@ public final class Download: Sendable {
 }
 
 extension Download: Identifiable, Hashable {
-  /// Returns whether both are the same object.
+  /// Returns whether both downloads are one object.
   public static func == (one: Download, other: Download) -> Bool { one === other }
 
   /// Hashes the identity of the object.

@@ -4,7 +4,7 @@ public struct DownloadMetrics: Sendable, Hashable {
   public var attempts: Int
   /// The time in which the download ran, without waits and pauses. (Clock: `ContinuousClock`)
   public var activeTime: Duration
-  /// Bytes received over the network, including bytes that were received twice.
+  /// The number of bytes received over the network. Bytes that were received twice count twice.
   public var received: Int64
   /// The last 100 requests that have ended, oldest first, including redirects.
   public var requests: [RequestMetrics]

@@ -45,8 +45,8 @@ public enum DownloadEvent: Sendable {
 
 /// Receives every event of every download of a ``Downloader``, for logs and metrics.
 public protocol DownloadMonitor: AnyObject, Sendable {
-  /// Handles an event. Haul calls it on the thread of the event, which may be the network's thread: must return soon. Events of
-  /// one download arrive one after another; events of several downloads may arrive at the same time.
+  /// Handles an event. Haul calls this on the thread of the event, which may be the network's thread, so it must return soon.
+  /// Events of one download arrive one after another; events of several downloads may arrive at the same time.
   func handle(_ event: DownloadEvent, of download: Download)
 }
 
@@ -81,7 +81,7 @@ public struct DownloadResponse: Sendable, Hashable {
     self.init(url: url.text, status: head.status, fields: head.fields)
   }
 
-  /// Returns the value of the first field with this name, in any case; nil if there is none.
+  /// Returns the value of the first field with this name, in upper or lower case; nil if there is no such field.
   public func value(_ name: String) -> String? { fields.first { $0.isNamed(name) }?.value }
 
   /// The file name that the server suggests, safe in any directory; nil if it suggests none. (Content-Disposition, RFC

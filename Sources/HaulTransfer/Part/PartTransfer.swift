@@ -185,7 +185,8 @@ package final class PartTransfer: Sendable {
     }
   }
 
-  /// The progress in bytes: durable or written bytes of the file, its length if known, and bytes received over the network.
+  /// The number of bytes of the file so far, the file's length in bytes if known, and the number of bytes received over the
+  /// network.
   package var progress: (bytes: Int64, total: Int64?, fetched: Int64) {
     shared.withLock { shared in
       let total = shared.body?.record?.completeLength ?? shared.body?.end
@@ -207,7 +208,7 @@ package final class PartTransfer: Sendable {
     shared.withLock { $0.isPaused ? nil : $0.asked }
   }
 
-  /// Further facts about the transfer, besides its outcome. They are complete once ``run()`` has returned.
+  /// Further facts about the transfer, in addition to its outcome. They are complete once ``run()`` has returned.
   package var report: TransferReport { shared.withLock { $0.report } }
 
   /// The names of all part files that this transfer has started or continued. Some may no longer exist.

@@ -65,7 +65,7 @@ package struct TransferRequest: Sendable {
   package var expectedLength: Int64?
   /// The maximum length in bytes; nil for no limit. A longer file fails.
   package var maximumLength: Int64?
-  /// The most bytes per second that all bodies of this transfer may receive; nil for no limit of its own.
+  /// The limit in bytes per second for all bodies of this transfer; nil for no limit except the engine's.
   package var rateLimit: RateLimit?
   /// The longest time for making a connection; nil for the engine's limit.
   package var connectTimeout: Duration?
@@ -73,14 +73,15 @@ package struct TransferRequest: Sendable {
   package var stallTimeout: Duration?
   /// Whether a body without length counts as complete when the peer closes the connection.
   package var acceptUnverifiedLength = false
-  /// The number of bytes after which a checkpoint is made, or ``checkpointTime``, whichever comes first.
+  /// The number of new bytes after which Haul makes a checkpoint. It makes the checkpoint earlier if ``checkpointTime`` has
+  /// passed.
   package var checkpointBytes: Int64 = 64 << 20
   package var checkpointTime = Duration.seconds(5)
   /// The time until the first checkpoint, if it must be shorter than ``checkpointTime``.
   package var firstCheckpoint: Duration?
   /// The maximum time that a stop waits for a sync. If the sync takes longer, bytes after the last checkpoint are lost.
   package var stopTime = Duration.milliseconds(500)
-  /// Whether a checkpoint has been passed on and now waits for an answer, and not for a disk. A stop waits for the answer
+  /// Returns true while a checkpoint that was passed on waits for an answer and not for a disk. A stop waits for this answer
   /// without a time limit, and then saves the remaining bytes.
   package var awaitsAnswer: @Sendable () -> Bool = { false }
 

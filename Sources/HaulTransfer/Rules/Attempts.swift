@@ -14,7 +14,7 @@ struct Attempts: Sendable, Hashable {
 
   /// What the next request asks for.
   enum Mode: Sendable, Hashable {
-    /// The next request asks for the rest with If-Range, if there is something to resume. Any other mode may follow.
+    /// The next request asks for the rest with If-Range, if some bytes are durable. Any other mode may follow.
     case resume
     /// The next request asks for the rest without If-Range; the response must repeat the validator. `restart` may follow.
     case plainRange
@@ -31,7 +31,7 @@ struct Attempts: Sendable, Hashable {
   /// Whether a range fails because the server is in trouble, which is no refusal. If the server answers the request for
   /// everything, it works again, and Haul requests the range once more.
   enum Outage: Sendable, Hashable {
-    /// Ranges have not failed three times because of trouble in the server. `suspected` may follow.
+    /// Ranges have failed fewer than three times because of trouble in the server. `suspected` may follow.
     case none
     /// Ranges have failed three times because of trouble in the server, so Haul requests the whole file. `over` may follow.
     case suspected

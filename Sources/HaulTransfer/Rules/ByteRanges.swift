@@ -22,7 +22,7 @@ package struct ByteRanges: Sendable, Hashable {
   /// The offset after the last offset in the set; 0 for the empty set.
   package var end: Int64 { ranges.last?.upperBound ?? 0 }
 
-  /// The length of the gapless prefix: the first offset from 0 on that is not in the set.
+  /// The end of the gapless range of offsets that starts at 0; 0 if offset 0 is not in the set.
   package var prefixEnd: Int64 {
     guard let first = ranges.first, first.lowerBound == 0 else { return 0 }
     return first.upperBound

@@ -56,10 +56,10 @@ enum Action: Sendable, Equatable {
   case startOver
   /// The response may be an error page. Read its beginning for the message, then fail. The part file stays.
   case suspect(SuspectPage, TransferError)
-  /// The response may be an error page, but the job's digest can decide. Take the body from byte 0 into a part file of its own.
+  /// The response may be an error page, but the job's digest can decide. Take the body from byte 0 into a separate part file.
   /// If the digest does not match, fail with this error. The old part file stays until then.
   case trial(Representation, SuspectPage, TransferError)
-  /// The response states no length. Take the body from byte 0 into a part file of its own. If the body is much shorter than the
+  /// The response states no length. Take the body from byte 0 into a separate part file. If the body is much shorter than the
   /// file, and no digest of the job proves it, remember the response as a suspect and fail with this error. The old part file
   /// stays until then.
   case unsizedTrial(Representation, SuspectPage, TransferError)

@@ -2,7 +2,7 @@ import Synchronization
 
 /// A limit on the bytes per second that bodies receive. All engines and transfers that use one object share its limit.
 ///
-/// You may change the limit at any time. The average rate never exceeds the limit. Bytes that the kernel has buffered ahead do
+/// You may change the limit at any time. On average, Haul keeps the limit exactly. Bytes that the kernel has buffered ahead do
 /// not count; TCP slows the sender.
 public final class RateLimit: Sendable {
   private let pace: Mutex<RatePace>

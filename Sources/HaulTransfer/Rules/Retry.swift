@@ -1,7 +1,7 @@
 extension TransferError {
   /// Whether a retry may help, and what must wait before the retry. The raw value is the word in the database.
   package enum Retry: String, Sendable, CaseIterable {
-    /// A retry would fail in the same way.
+    /// No retry can succeed.
     case never = "permanent"
     /// A problem of this download: retry after a pause, a limited number of times.
     case job

@@ -18,7 +18,7 @@ package struct CookieFile: Sendable {
   }
 
   let cookies: [Cookie]
-  /// The numbers of malformed lines, which are skipped. The first line is 1.
+  /// The numbers of malformed lines, which were skipped. Lines are counted from 1.
   package let badLines: [Int]
 
   /// Reads a file that only its owner may read. Throws if a line is malformed and no line holds a cookie. Blocks.

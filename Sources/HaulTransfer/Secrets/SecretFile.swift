@@ -2,9 +2,9 @@ internal import Glibc
 internal import HaulCLinux
 import HaulSystem
 
-/// Reads small files with secrets. Only the owner may have the right to read such a file; if root owns it, its group may have
-/// the right too. Service managers hand out secrets with these rights (systemd's LoadCredential=, a Kubernetes secret with
-/// fsGroup), and libpq accepts keys with them (sslkey).
+/// Reads small files with secrets. A file is accepted only if no user but its owner may read it; if root owns the file, its
+/// group may read it, too. Service managers hand out secrets with these rights (systemd's LoadCredential=, a Kubernetes secret
+/// with fsGroup), and libpq accepts keys with them (sslkey).
 package enum SecretFile {
   /// The reason why a file is not accepted. The description is a clause without a full stop and omits the file's content.
   package struct Problem: Error, Sendable, Hashable, CustomStringConvertible {

@@ -63,7 +63,7 @@ extension JobQueue {
       """, jobs.parameters)
   }
 
-  /// Returns those of these jobs that are running, longest-running first. Reads all leases but no waiting jobs.
+  /// Returns the running jobs among these jobs, longest-running first. Reads all leases but no waiting jobs.
   package func running(of jobs: AwaitedJobs) async throws -> [RunningRow] {
     try await view(
       """

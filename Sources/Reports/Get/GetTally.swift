@@ -31,7 +31,7 @@ package struct GetTally: Sendable {
     start = now
   }
 
-  /// The number of files of the whole list, including those that an earlier run downloaded.
+  /// The number of files of the whole list, including the files that an earlier run downloaded.
   package var files: Int { all + finishedBefore }
 
   /// The number of files of the whole list that now exist on disk.
