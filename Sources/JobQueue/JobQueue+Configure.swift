@@ -56,8 +56,8 @@ extension JobQueue {
     }
   }
 
-  /// Blocks a host. None of its jobs start for the time `time`; if it is nil, until ``unblockHost(_:)``. Running transfers
-  /// continue.
+  /// Blocks a host for the time `time`; if `time` is nil, until ``unblockHost(_:)``. None of its jobs start while it is
+  /// blocked. Running transfers continue.
   package func blockHost(_ name: String, for time: Duration?) async throws {
     try await rows(
       "SELECT haul.block_host($1, make_interval(secs => $2::double precision))",

@@ -155,7 +155,7 @@ package struct RescueReply: Sendable, Decodable, Equatable {
     /// the job.
     package let cause: ErrorClass?
   }
-  /// Whether no jobs are taken back for now, because of a gap between rounds or a restart of the server.
+  /// True while no jobs are taken back, because of a gap between rounds or a restart of the server.
   package let grace: Bool
   package let rescued: [Rescued]
   package let workers: [Int64]

@@ -3,7 +3,7 @@ package import JobModel
 // Rows of the views, as `JobQueue+Views` reads them. The columns are described in Sources/Schema/Views.
 // Times are RFC 3339 texts by the database's clock. Ages and durations are in seconds.
 
-/// A row of the view `haul.jobs`.
+/// A row of the view `haul.jobs`: one job with its state and progress.
 package struct JobRow: Sendable, Decodable, Equatable {
   package let job: Int64
   package let state: JobState?
@@ -56,7 +56,7 @@ package struct AttemptRow: Sendable, Decodable, Equatable {
   package let message: String?
 }
 
-/// A row of the view `haul.workers`.
+/// A row of the view `haul.workers`: one worker with its state and stores.
 package struct WorkerRow: Sendable, Decodable, Equatable {
   package let worker: Int64
   package let machine: String
@@ -87,7 +87,7 @@ package struct WorkerRow: Sendable, Decodable, Equatable {
   package var name: String { "worker \(worker) (\(machine), pid \(pid))" }
 }
 
-/// A row of the view `haul.queues`.
+/// A row of the view `haul.queues`: one queue with its settings and counts of jobs.
 package struct QueueRow: Sendable, Decodable, Equatable {
   package let queue: String
   package let store: String
@@ -134,7 +134,7 @@ package struct PolicyRow: Sendable, Decodable, Equatable {
   package let burst: Int
 }
 
-/// A row of the view `haul.hosts`.
+/// A row of the view `haul.hosts`: one host with its limits and counts of jobs.
 package struct HostRow: Sendable, Decodable, Equatable {
   package let host: String
   package let running: Int
@@ -158,7 +158,7 @@ package struct HostRow: Sendable, Decodable, Equatable {
   package static let mostHeld = 1000
 }
 
-/// A row of the view `haul.batches`.
+/// A row of the view `haul.batches`: one batch with its counts of jobs and its progress.
 package struct BatchRow: Sendable, Decodable, Equatable {
   package let batch: String
   package let jobs: Int64
@@ -222,7 +222,7 @@ package struct JobCount: Sendable, Decodable, Equatable {
   package let jobs: Int
   /// The number of downloaded bytes of these jobs.
   package let bytes: Int64
-  /// The sum of the downloaded fractions of these files. A complete file adds 1. nil if no size is known.
+  /// The sum of the downloaded fractions of these files, to which a complete file adds 1; nil if no size is known.
   package let parts: Double?
 }
 

@@ -44,7 +44,7 @@ package struct CopiedStore: Sendable {
     self.delay = delay
   }
 
-  /// Records which signs a check found that began at `now`. Returns the workers whose signs are missing.
+  /// Records the signs that a check found. The check began at `now`. Returns the workers whose signs are missing.
   package mutating func looked(_ found: Set<Int64>, now: Instant) -> [Int64] {
     for (worker, signed) in signedAt where now - signed >= delay {
       missed[worker] = found.contains(worker) ? 0 : missed[worker, default: 0] + 1

@@ -82,8 +82,8 @@ package final class PoolWorker: Sendable {
   }
 
   /// Pauses the transfers with their sockets open, because the process is about to be stopped. The pause does not count as a
-  /// slow source. After SIGCONT the transfers continue without a further call. If their leases have expired, they restart from
-  /// the durable bytes.
+  /// slow source. After SIGCONT the transfers continue without a further call. If the leases of their jobs have expired, the
+  /// jobs restart from the durable bytes.
   package func suspend() { state.withLock { $0.keeper }?.suspend() }
 
   /// Makes ``run()`` return when the worker's queues have no jobs left, like `exitWhenIdle`.

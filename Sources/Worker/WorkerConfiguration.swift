@@ -30,7 +30,7 @@ package struct WorkerConfiguration: Sendable {
   /// Called with each lease that has ended and been recorded, on a Swift thread.
   package var onSettled: (@Sendable (SettledLease) -> Void)?
   /// Called when the worker closes a store because it is full, cannot be written or hangs. `reason` says which. The worker
-  /// claims no jobs for the store until it works again.
+  /// claims no jobs for the store until the store works again.
   package var onStoreClosed: (@Sendable (_ store: String, _ reason: String) -> Void)?
   /// Whether to stop gracefully when the worker's queues have no queued, scheduled, interrupted or running job.
   package var exitWhenIdle: Bool

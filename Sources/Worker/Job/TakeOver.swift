@@ -14,8 +14,8 @@ struct TakeOver: Sendable {
     /// No usable part file exists. Start from byte 0.
     case nothing
     case part(Checkpoint, PartFile)
-    /// An earlier worker published the file, and died before it could report that. `digest` is the digest of the file that it
-    /// computed.
+    /// An earlier worker published the file, and died before it could report that. `digest` is the file's digest from that
+    /// worker.
     case published(RelativePath, bytes: Int64, digest: ExpectedDigest?)
   }
 
