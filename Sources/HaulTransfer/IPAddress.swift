@@ -40,8 +40,8 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// The IPv4 address that an IPv6 address contains; nil if it contains none. Known forms: mapped and compatible (RFC
-  /// 4291 §2.5.5), NAT64 (RFC 6052 §2.1), 6to4 (RFC 3056 §2).
+  /// The IPv4 address that an IPv6 address contains; nil if it contains none. Known forms: mapped and compatible (RFC 4291
+  /// §2.5.5), NAT64 (RFC 6052 §2.1), 6to4 (RFC 3056 §2).
   var inner: IPAddress? {
     guard bytes.count == 16 else { return nil }
     let zeros = bytes.prefix { $0 == 0 }.count

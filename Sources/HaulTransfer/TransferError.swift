@@ -182,7 +182,7 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     self.host = host
   }
 
-  /// Creates a `blocked_address` error: the host has only these addresses, and none of them is public.
+  /// Creates a `blocked_address` error for a host whose addresses are these. None of them is public.
   init(notPublic addresses: [IPAddress], host: String?) {
     let names = addresses.map(\.description).joined(separator: " and ")
     self.init(

@@ -1,10 +1,9 @@
 /// The form of a URL in a request.
 extension WebURL {
-  /// The URL to request. In path and query, every byte that RFC 3986 forbids is percent-encoded. Over HTTP, the path's
-  /// dot segments are resolved (RFC 3986 §5.2.4). An existing `%` stays.
+  /// The URL to request. In path and query, every byte that RFC 3986 forbids is percent-encoded. Over HTTP, the path's dot
+  /// segments are resolved (RFC 3986 §5.2.4). An existing `%` stays.
   ///
-  /// ``text`` keeps path and query as submitted, because it identifies the job. The brackets of an IPv6 host are not
-  /// encoded.
+  /// ``text`` keeps path and query as submitted, because it identifies the job. The brackets of an IPv6 host are not encoded.
   var wire: String {
     let bytes = text.utf8
     let host = bytes.index(bytes.startIndex, offsetBy: scheme.utf8.count + "://".utf8.count)

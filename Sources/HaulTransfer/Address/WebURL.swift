@@ -154,8 +154,8 @@ package struct WebURL: Sendable, Hashable {
     }
   }
 
-  /// Spells a host name in another script as DNS knows it. libcurl asks the locale for the name's encoding, and a
-  /// program's locale is `C` unless the program sets it. So this thread gets another locale meanwhile.
+  /// Converts a host name with letters beyond ASCII to its DNS form. libcurl asks the locale for the name's encoding, and a
+  /// program's locale is `C` unless the program sets another. So this thread gets another locale during the call.
   func spellHostInASCII() throws(TransferError) {
     guard let host = get(CURLUPART_HOST), !host.utf8.allSatisfy({ $0 < 0x80 }) else { return }
     let before = unsafe uselocale(Self.utf8)
@@ -176,7 +176,7 @@ package struct WebURL: Sendable, Hashable {
     _ = unsafe curl_url_set(handle, part, nil, 0)
   }
 
-  /// Returns a part of the URL; nil if the URL lacks it.
+  /// Returns a part of the URL; nil if the URL does not have that part.
   func get(_ part: CURLUPart, _ flags: UInt32 = 0) -> String? {
     var text: UnsafeMutablePointer<CChar>?
     guard unsafe curl_url_get(handle, part, &text, flags) == CURLUE_OK, let text = unsafe text

@@ -87,7 +87,7 @@ public struct ExpectedDigest: Sendable, Hashable {
     self.bytes = bytes
   }
 
-  /// Returns whether this algorithm comes before that of `other` in the order of ``DigestAlgorithm``.
+  /// Returns whether this digest is stronger evidence than `other`, by the order of ``DigestAlgorithm``.
   func provesMore(than other: ExpectedDigest) -> Bool {
     let order = DigestAlgorithm.allCases
     return order.firstIndex(of: algorithm) ?? 0 < order.firstIndex(of: other.algorithm) ?? 0

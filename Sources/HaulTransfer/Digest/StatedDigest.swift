@@ -1,11 +1,10 @@
 /// The digests that a response states.
 extension ResponseHead {
-  /// The digest of the whole representation as sent, including content codings, by the algorithm that proves most. nil
-  /// if the response states no digest that this process can compute. An algorithm is ignored if the response states
-  /// different digests for it.
+  /// The digest of the whole representation as sent, including content codings, by the strongest stated algorithm. nil if the
+  /// response states no digest that this process can compute. An algorithm is ignored if the response states different digests
+  /// for it.
   ///
-  /// An ETag is not a digest. The ETag of a file that was uploaded to S3 in parts looks like an MD5, but is not the
-  /// file's MD5.
+  /// An ETag is not a digest. The ETag of a file that was uploaded to S3 in parts looks like an MD5, but is not the file's MD5.
   var statedDigest: ExpectedDigest? {
     let stated = statedDigests
     return DigestAlgorithm.allCases.lazy.compactMap { algorithm -> ExpectedDigest? in
@@ -16,7 +15,7 @@ extension ResponseHead {
     }.first
   }
 
-  /// Returns whether the response states a digest of the whole by the algorithm of `digest`, but another value.
+  /// Returns whether the response states another digest of the whole file than `digest`, by the same algorithm.
   func contradicts(_ digest: ExpectedDigest) -> Bool {
     let same = statedDigests.filter { $0.algorithm == digest.algorithm }
     return !same.isEmpty && !same.contains(digest)

@@ -43,7 +43,7 @@ package struct Destination: Sendable {
   /// A directory for one or more results.
   package struct Parent: Sendable {
     let directory: FileDescriptor
-    /// Directories on the path whose entries may not be durable yet, because the process that created them may not have
+    /// The directories on the path whose entries may not be durable yet, because the process that created them may not have
     /// synced them.
     let unsynced: [FileDescriptor]
     let path: String

@@ -4,8 +4,8 @@ package import HaulSystem
 
 /// Rights to write in a directory.
 extension FileDescriptor {
-  /// The error number that prevents this process from making entries in this directory: EACCES, EPERM, EROFS; 0 if
-  /// nothing does. The check writes nothing and does not notice a full or broken disk. (faccessat(2), `AT_EACCESS`)
+  /// The error number that prevents this process from creating files in this directory: EACCES, EPERM or EROFS; 0 if there is
+  /// none. The check writes nothing and does not notice a full or broken disk. (faccessat(2), `AT_EACCESS`)
   var writeObstacle: Int32 {
     guard unsafe faccessat(raw, ".", W_OK | X_OK, AT_EACCESS) != 0 else { return 0 }
     return [EACCES, EPERM, EROFS].contains(errno) ? errno : 0

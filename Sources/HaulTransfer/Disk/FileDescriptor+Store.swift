@@ -2,7 +2,7 @@ import Glibc
 import HaulCLinux
 package import HaulSystem
 
-/// Operations that the owner of a store needs besides part files: creating directories, and small files in them.
+/// Operations on the directories of a store, in addition to part files: creating directories, and small files in them.
 extension FileDescriptor {
   /// Opens the directory `path` below this one, and creates missing directories. Each new entry is durable on return.
   /// Follows no symbolic link.

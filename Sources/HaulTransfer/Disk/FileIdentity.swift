@@ -2,12 +2,12 @@ import Glibc
 import HaulCLinux
 import HaulSystem
 
-/// Distinguishes a file from every other, including a later file with the same name. After a file is gone, the file
-/// system soon uses its inode number again, but not with the same time of birth.
+/// An identity that distinguishes a file from every other file, including a later file with its name. After a file is gone, the
+/// file system soon reuses its inode number, but not with an equal time of creation.
 struct FileIdentity: Sendable, Hashable, Codable {
   var device: UInt64
   var inode: UInt64
-  /// The time when the file was created, in nanoseconds since 1970; 0 if the file system does not tell.
+  /// The time when the file was created, in nanoseconds since 1970; 0 if the file system does not report it.
   var born: Int64
 }
 

@@ -34,7 +34,7 @@ package struct PartDirectory: Sendable {
     }
   }
 
-  /// Creates a part file, after removing any entry that has its name.
+  /// Creates a part file. Removes any existing file with its name first.
   func createAnew(_ name: String, mode: UInt32 = 0o666) throws(TransferError) -> PartFile {
     switch try tryCreate(name, mode) {
     case .success(let file): return file
@@ -47,7 +47,7 @@ package struct PartDirectory: Sendable {
     }
   }
 
-  /// The length in bytes from which a file's disk space is reserved before its first byte arrives.
+  /// The length in bytes from which Haul reserves disk space for a file before its first byte arrives.
   static let reservedFrom: Int64 = 1 << 20
 
   /// Creates an empty part file, and reserves `length` bytes for it if the length is known.

@@ -4,10 +4,9 @@ import HaulSystem
 
 /// The owner of a finished file, as the extended attribute `user.haul.job` of the file (xattr(7)).
 ///
-/// A worker may die after a file gets its name, and before that is recorded. If the source changes before the next
-/// worker comes, the file equals nothing that can still be fetched. The mark then distinguishes the file from a
-/// stranger's. The mark helps but proves nothing: it is missing on file systems without such attributes, and on files
-/// that have changed since.
+/// A worker may die after a file gets its name, and before the worker records that. If the source then changes, the file no
+/// longer equals anything that can be downloaded. In this case the mark shows that the file is Haul's. A missing mark proves
+/// nothing: some file systems have no such attributes, and a changed file loses its mark.
 extension PartFile {
   /// Marks the file, in its present state, as the result of `owner`. The mark becomes durable when the directory is synced. A
   /// failure is not an error.

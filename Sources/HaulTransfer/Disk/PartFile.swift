@@ -45,12 +45,12 @@ package final class PartFile: Sendable {
   /// TMPFS_MAGIC of statfs(2).
   private static let tmpfs: UInt32 = 0x0102_1994
 
-  /// Reserves `length` bytes on the disk for the new file, so that a lack of room shows before anything is fetched. The
-  /// size of the file does not change. (fallocate(2), `FALLOC_FL_KEEP_SIZE`)
+  /// Reserves `length` bytes on the disk for the new file, so that a lack of space shows before the download begins. The size
+  /// of the file does not change. (fallocate(2), `FALLOC_FL_KEEP_SIZE`)
   ///
   /// If the file system cannot reserve bytes, this only checks how much is free.
   ///
-  /// - Throws: `disk_full`. The message says how much room the file takes.
+  /// - Throws: `disk_full`. The message says how much space the file takes.
   func reserve(_ length: Int64) throws(TransferError) {
     var error = EOPNOTSUPP
     // A tmpfs would fill memory with zeros, which takes as long as writing them.
@@ -63,8 +63,8 @@ package final class PartFile: Sendable {
     }
   }
 
-  /// Returns the error if there is no room for `length` bytes, after fallocate(2) has failed with `error`; nil if there
-  /// may be room.
+  /// Returns the `disk_full` error if the disk has no room for `length` bytes, after fallocate(2) has failed with `error`; nil
+  /// if there may be room.
   static func shortage(of length: Int64, after error: Int32, free: Int64) -> TransferError? {
     switch error {
     // A quota leaves less than the free space.
@@ -105,7 +105,7 @@ package final class PartFile: Sendable {
     return done
   }
 
-  /// Returns whether the file holds exactly `bytes` at `offset`. A file that ends before does not.
+  /// Returns whether the file holds exactly `bytes` at `offset`; false if the file ends earlier.
   func holds(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(TransferError) -> Bool {
     let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 16)
     defer { unsafe copy.deallocate() }
@@ -135,10 +135,10 @@ package final class PartFile: Sendable {
   /// The raw descriptor; valid while this object lives.
   var raw: Int32 { file.raw }
 
-  /// Returns what the kernel knows about the file.
+  /// Returns the size, times and owner of the file. (fstat(2))
   func status() throws(TransferError) -> FileStatus { try translating(try file.status()) }
 
-  /// Returns the identity of the file, whatever its name.
+  /// Returns the identity of the file, which does not depend on its name.
   func identity() throws(TransferError) -> FileIdentity { try translating(try file.identity()) }
 
   /// Returns the file's size in bytes. The size does not show the progress of the download.

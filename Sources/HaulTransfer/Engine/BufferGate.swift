@@ -1,5 +1,5 @@
 /// Gives buffers to exchanges, and makes an exchange wait if none is free. A returned buffer wakes only as many exchanges as
-/// can get one, the longest wait first. Lives on the engine thread.
+/// can get one; those that waited longest come first. The gate is used on the engine thread only.
 final class BufferGate {
   private let pool: BufferPool
   private var waiting: [RunningExchange] = []
@@ -8,8 +8,8 @@ final class BufferGate {
     self.pool = pool
   }
 
-  /// Returns a buffer for `exchange`, or nil if none is free. Then ``RunningExchange/attendPool()`` later makes the exchange
-  /// ask again.
+  /// Returns a buffer for `exchange`; nil if none is free. In this case ``RunningExchange/attendPool()`` later makes the
+  /// exchange ask again.
   func take(for exchange: RunningExchange) -> GatherBuffer? {
     if let buffer = pool.take(for: exchange.order.request.share) { return buffer }
     waiting.append(exchange)

@@ -60,7 +60,7 @@ package final class BufferPool: Sendable {
     /// The number of buffers in use, in total and by share.
     var out = 0
     var held: [ObjectIdentifier?: Int] = [:]
-    /// The shares that got no buffer when they asked, and that could not get one since.
+    /// The shares that have asked for a buffer in vain and still cannot get one.
     var missed: Set<ObjectIdentifier?> = []
 
     func has(for share: ObjectIdentifier?, of limit: Int) -> Bool {
@@ -112,7 +112,8 @@ package final class BufferPool: Sendable {
     return block.map { GatherBuffer($0, capacity: capacity, pool: self, share: share) }
   }
 
-  /// Whether ``take(for:)`` would return a buffer. If not, the pool later calls `whenFreed`, as after a failed ``take(for:)``.
+  /// Returns whether ``take(for:)`` would return a buffer. If not, the pool later calls `whenFreed`, as after a failed
+  /// ``take(for:)``.
   func mayTake(for share: ObjectIdentifier?) -> Bool {
     state.withLock { state in
       if state.has(for: share, of: limit) { return true }

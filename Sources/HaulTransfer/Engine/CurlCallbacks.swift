@@ -49,8 +49,8 @@ let openSocket:
     return descriptor
   }
 
-/// CURLOPT_CLOSESOCKETFUNCTION: closes a connection's socket. Its exchange may be over, so the first argument is the engine's
-/// watchdog.
+/// CURLOPT_CLOSESOCKETFUNCTION: closes a connection's socket. The first argument is the engine's watchdog, because the
+/// connection's exchange may be over.
 let closeSocket: @convention(c) (UnsafeMutableRawPointer?, curl_socket_t) -> Int32 = {
   context, descriptor in
   guard let context = unsafe context else {

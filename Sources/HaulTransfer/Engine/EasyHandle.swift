@@ -1,7 +1,7 @@
 internal import HaulCLibcurl
 import HaulSystem
 
-/// A `CURL` handle. It is set up once for an engine, and serves one exchange after another where libcurl allows that.
+/// A `CURL` handle. It is set up once for an engine, and serves one exchange after another if this libcurl allows that.
 ///
 /// Reuse keeps libcurl's memory, which is costly to allocate, but no state of an exchange: URL, fields and context are set
 /// again each time.
@@ -18,6 +18,8 @@ import HaulSystem
   /// and used it when the next head began with a folded line (curl issue 11101).
   static let isReusable = unsafe haul_version_info().pointee.version_num >= 0x08_01_01
 
+  /// Creates a handle.
+  ///
   /// - Throws: `.io` if this libcurl refuses an option that safety depends on.
   init(_ configuration: Engine.Configuration, _ watch: EngineWatchdog) throws(TransferError) {
     guard let raw = unsafe curl_easy_init() else {
@@ -40,8 +42,8 @@ import HaulSystem
   /// libcurl's sentence about the last failure; empty if there is none.
   var errorSentence: String { unsafe String(cString: sentence) }
 
-  /// Sets the options that differ between exchanges. `file` is nil for HTTP, `limits` are those of the exchange, `isFresh`
-  /// asks for a new connection. Every callback gets `context`.
+  /// Sets the options that differ between exchanges. `file` is nil for HTTP, `limits` are the limits of the exchange, and
+  /// `isFresh` asks for a new connection. Every callback gets `context`.
   ///
   /// - Throws: `.protocol` for a request field that would break the request's head.
   func prepare(

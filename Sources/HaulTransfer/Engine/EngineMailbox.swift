@@ -8,7 +8,7 @@ struct PendingExchange: Sendable {
   let handle: ExchangeHandle
   let continuation: CheckedContinuation<ExchangeResult, Never>
 
-  /// Ends the exchange before it started.
+  /// Ends the exchange with `outcome`, without starting it.
   func refuse(_ outcome: ExchangeOutcome) {
     continuation.resume(
       returning: ExchangeResult(
@@ -37,6 +37,8 @@ final class EngineMailbox: Sendable {
 
   private let state: Mutex<State>
 
+  /// Creates a mailbox.
+  ///
   /// - Parameter multi: the `CURLM` to wake. It must be valid until ``close()``.
   init(_ multi: UnsafeMutableRawPointer) {
     state = Mutex(unsafe State(multi: multi))

@@ -1,7 +1,7 @@
 internal import Glibc
 import Synchronization
 
-/// Frees an engine thread that does not return from libcurl, by breaking its connections.
+/// Breaks the connections of an engine thread that does not return from libcurl.
 ///
 /// libssh2 1.10 can read forever without a callback if sshd loses the process that sends a file and keeps the connection: if
 /// the channel ends inside a packet, libssh2 only sees that there is nothing to read yet. Only the end of the connection stops
@@ -13,8 +13,7 @@ final class EngineWatchdog: Sendable {
     var since: ContinuousClock.Instant?
   }
 
-  /// The longest time that a turn may take. libcurl itself waits for the end of an SFTP file as long as a source may be
-  /// silent.
+  /// The longest time that a turn may take. libcurl waits for the end of an SFTP file as long as a source may be silent.
   let limit: Duration
   private let state = Mutex(State())
 
@@ -22,16 +21,17 @@ final class EngineWatchdog: Sendable {
     self.limit = limit
   }
 
-  /// Notes that the thread begins a turn.
+  /// Records that the thread begins a turn.
   func begin(now: ContinuousClock.Instant) { state.withLock { $0.since = now } }
 
-  /// Notes that the thread waits for work.
+  /// Records that the thread waits for work.
   func end() { state.withLock { $0.since = nil } }
 
-  /// Notes that libcurl opened `socket`.
+  /// Records that libcurl opened `socket`.
   func opened(_ socket: Int32) { state.withLock { _ = $0.sockets.insert(socket) } }
 
-  /// Closes `socket`. It holds the lock, because otherwise another file could get the number before `look` breaks the socket.
+  /// Closes `socket`, and holds the lock meanwhile. Otherwise another file could get the socket's number before `look` breaks
+  /// the socket.
   func close(_ socket: Int32) {
     state.withLock { state in
       state.sockets.remove(socket)
@@ -39,7 +39,7 @@ final class EngineWatchdog: Sendable {
     }
   }
 
-  /// Breaks every connection if the turn takes too long. Another thread than the engine's must call this.
+  /// Breaks every connection if the turn takes too long. Call this on another thread than the engine's.
   func look(now: ContinuousClock.Instant) {
     state.withLock { state in
       guard let since = state.since, now - since >= limit else { return }

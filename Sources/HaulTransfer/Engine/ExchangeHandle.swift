@@ -50,7 +50,7 @@ package final class ExchangeHandle: Sendable {
     state.withLock { $0.notify = notify }
   }
 
-  /// Removes that function: later wishes have no effect and keep nothing alive. Only the engine calls this.
+  /// Removes the function of ``attach(_:)``. Later wishes have no effect and keep no object alive. Only the engine calls this.
   func detach() {
     state.withLock { $0.notify = nil }
   }

@@ -23,7 +23,7 @@ extension EasyHandle {
 }
 
 extension CurlEnd {
-  /// The server's answer if no byte of the file came, or nil if the result does not tell.
+  /// The server's answer if no byte of the file came; nil if libcurl's result does not show it.
   var refusal: FileRequest.Refusal? {
     switch code {
     case CURLE_BAD_DOWNLOAD_RESUME: .beyondEnd
@@ -32,8 +32,8 @@ extension CurlEnd {
     }
   }
 
-  /// Returns the failure of an FTP or SFTP exchange, or nil if libcurl's result has no special meaning there. `machine` is
-  /// spelled as ``WebURL/hostKey``, `reply` is as `EasyHandle.reply`.
+  /// Returns the failure of an FTP or SFTP exchange; nil if libcurl's result has no special meaning for these protocols.
+  /// `machine` is spelled as in ``WebURL/hostKey``, and `reply` is as in `EasyHandle.reply`.
   func fileFault(
     _ request: ExchangeRequest, of machine: String?, _ reply: Int, _ progress: Progress
   ) -> (errorClass: TransferError.Class, message: String, remedy: TransferError.Remedy?)? {

@@ -6,10 +6,10 @@
 struct FileRequest: Sendable, Equatable {
   /// The server's facts about the file.
   struct Facts: Sendable, Equatable {
-    /// The number of bytes from ``FileRequest/offset`` to the end; nil if the server does not say. A number above
-    /// ``FileLength/limit`` is ignored.
+    /// The number of bytes from ``FileRequest/offset`` to the end of the file; nil if the server does not state it. A number
+    /// above ``FileLength/limit`` is ignored.
     var length: Int64?
-    /// The time of the last change, in seconds since 1970; nil if the server does not say.
+    /// The time of the last change, in seconds since 1970; nil if the server does not state it.
     var modified: Int64?
   }
 
@@ -23,14 +23,14 @@ struct FileRequest: Sendable, Equatable {
 
   /// The first byte to fetch.
   let offset: Int64
-  /// The last byte to fetch, or nil for the end of the file.
+  /// The last byte to fetch; nil for the end of the file.
   let last: Int64?
   private let isRange: Bool
   /// The value of If-None-Match.
   private let known: String?
 
-  /// Reads a request from its fields: Range, as ``TransferState`` writes it, and If-None-Match. If-Range is ignored, since
-  /// every answer has the validator, and Haul compares that.
+  /// Reads a request from its fields: Range, as ``TransferState`` writes it, and If-None-Match. If-Range is ignored, because
+  /// every answer has the validator, and Haul compares the validator.
   init(_ fields: [ResponseHead.Field]) {
     let range = fields.first { $0.isNamed("Range") }?.value.split(separator: "=").last
     let bounds = range?.split(separator: "-", omittingEmptySubsequences: false).map { Int64($0) }
@@ -40,9 +40,9 @@ struct FileRequest: Sendable, Equatable {
     known = fields.first { $0.isNamed("If-None-Match") }?.value
   }
 
-  /// Returns the head of an answer whose body begins, or is empty.
+  /// Returns the head for an answer whose body begins, or is empty.
   ///
-  /// - Returns: the head, and the number of body bytes that are wanted, or nil for all of them.
+  /// - Returns: the head, and the number of wanted body bytes; nil for all bytes.
   func head(_ facts: Facts, now: HTTPDate) -> (HeadParser.Parsed, wanted: Int64?) {
     let total = facts.length.flatMap { $0 <= FileLength.limit ? offset + $0 : nil }
     var fields = validators(total, facts.modified, now: now)
@@ -64,7 +64,7 @@ struct FileRequest: Sendable, Equatable {
     )
   }
 
-  /// Returns the head of an answer that refused the range. Here ``Facts/length`` is the length of the whole file.
+  /// Returns the head for an answer that refused the range. Here ``Facts/length`` is the length of the whole file.
   func head(_ refusal: Refusal, _ facts: Facts, now: HTTPDate) -> HeadParser.Parsed {
     var fields = validators(facts.length, facts.modified, now: now)
     switch refusal {

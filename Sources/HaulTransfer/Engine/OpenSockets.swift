@@ -1,17 +1,18 @@
 internal import Glibc
 
-/// The engine's sockets by their local ports. The engine checks a connection here before it reuses it.
+/// The engine's sockets by their local ports. The engine checks a connection here before it reuses the connection.
 ///
-/// A server that sends more than it announced leaves bytes behind. libcurl 7.88 takes such a connection for a live one, and
-/// the next answer would begin with these bytes (RFC 9112 §6.3 asks for the opposite). Lives on the engine thread.
+/// A server that sends more than it announced leaves bytes in the connection. libcurl 7.88 considers such a connection alive,
+/// and the next answer would begin with these bytes (RFC 9112 §6.3 requires to close it). Used on the engine thread only.
 final class OpenSockets {
   /// The system may close and reuse descriptors at any time, so each one is checked before use.
   private var descriptors: [UInt16: Int32] = [:]
 
-  /// Checks the connection that is about to be used. `opened` are the sockets made for this exchange. If the connection is one
-  /// of them, its socket is remembered. Any other connection was used before, and is broken if it holds unrequested bytes.
+  /// Checks the connection that is about to be used. `opened` are the sockets made for this exchange. If the connection has one
+  /// of these sockets, the socket is remembered. Any other connection was used before; it is broken if it holds unrequested
+  /// bytes.
   ///
-  /// libcurl then fails to send, sees that there was no answer yet, and reconnects by itself.
+  /// libcurl then fails to send, sees that no answer has come yet, and reconnects.
   func inspect(opened: [Int32], localPort: UInt16, remotePort: UInt16) {
     if let socket = opened.last(where: { ports(of: $0) == (localPort, remotePort) }) {
       descriptors[localPort] = socket

@@ -36,7 +36,7 @@ extension CurlEnd {
     CURLPX_REPLY_CONNECTION_REFUSED, CURLPX_REPLY_TTL_EXPIRED,
   ]
 
-  /// Returns the failure of an exchange without a head if the proxy has to do with it; otherwise nil.
+  /// Returns the failure of an exchange without a head if the proxy is its cause; otherwise nil.
   func fault(
     of proxy: ProxyAddress, _ progress: ProxyProgress
   ) -> (errorClass: TransferError.Class, message: String)? {
@@ -65,8 +65,8 @@ extension CurlEnd {
 }
 
 extension Engine.Configuration {
-  /// Checks the URL's host if there is a proxy. Then only addresses in the URL itself can be checked, since the proxy resolves
-  /// names.
+  /// Checks the URL's host if there is a proxy. Only addresses in the URL itself can then be checked, because the proxy
+  /// resolves names.
   ///
   /// - Throws: `blocked_address` if the policy refuses the address; `blocked_url` for an incomplete IP address.
   func requireAllowedHost(of request: ExchangeRequest) throws(TransferError) {

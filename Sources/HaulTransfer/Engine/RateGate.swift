@@ -1,30 +1,31 @@
-/// Delays exchanges so that the engine's rate limit and their own are kept, and releases them in the order in which they came.
-/// Lives on the engine thread.
+/// Delays exchanges to keep the engine's rate limit and their own limits. It releases them in the order in which they came.
+/// Used on the engine thread only.
 final class RateGate {
   private let limit: RateLimit?
   /// The waiting exchanges, the longest wait first.
   private var held: [RunningExchange] = []
 
-  /// Creates a gate. `limit` is the engine's rate limit, or nil for none.
+  /// Creates a gate. `limit` is the engine's rate limit; nil for none.
   init(_ limit: RateLimit?) {
     self.limit = limit
   }
 
-  /// Whether `exchange` may take a piece of its body. If not, it waits until the gate calls ``RunningExchange/takeTurn()``.
+  /// Returns whether `exchange` may take a piece of its body. If not, it waits until the gate calls
+  /// ``RunningExchange/takeTurn()``.
   func admits(_ exchange: RunningExchange, now: ContinuousClock.Instant) -> Bool {
     if wait(for: exchange, now: now) <= .zero { return true }
     held.append(exchange)
     return false
   }
 
-  /// Counts `count` bytes that `exchange` took.
+  /// Counts `count` bytes that `exchange` has received.
   func consume(_ count: Int, by exchange: RunningExchange, now: ContinuousClock.Instant) {
     limit?.consume(count, now: now)
     exchange.order.request.rateLimit?.consume(count, now: now)
   }
 
-  /// Releases the exchanges that may take a piece. The gate may delay an exchange again before this returns, behind those that
-  /// still wait.
+  /// Releases the exchanges that may take a piece. During this call the gate may delay such an exchange again; it is then last
+  /// in line.
   func release(now: ContinuousClock.Instant) {
     for exchange in held where wait(for: exchange, now: now) <= .zero {
       forget(exchange)
@@ -32,7 +33,7 @@ final class RateGate {
     }
   }
 
-  /// Returns the time until the next exchange may be released, or nil if none waits.
+  /// Returns the time until the next exchange may be released; nil if none waits.
   func wait(now: ContinuousClock.Instant) -> Duration? {
     held.map { wait(for: $0, now: now) }.min()
   }

@@ -2,7 +2,7 @@ import HaulSystem
 
 /// Classifies the error that ended the exchange.
 extension RunningExchange {
-  /// Returns how the exchange ended, from libcurl's result and what was received.
+  /// Returns how the exchange ended, from libcurl's result and the received data.
   func judge(_ finished: CurlEnd) -> ExchangeOutcome {
     guard let parsed else {
       if connectedTo == nil, openedSockets.isEmpty, !refused.isEmpty {
@@ -49,15 +49,15 @@ extension RunningExchange {
     }
   }
 
-  /// Whether libcurl met a Content-Length that it cannot read, such as one whose value stands on the next line, and the request
-  /// may be sent again, with the engine as the reader of lengths. Only a request without a body may.
+  /// Returns whether libcurl met a Content-Length that it cannot read, such as one whose value is on the next line, and the
+  /// request may be sent again, so that the engine reads the length. Only a request without a body may be sent again.
   func hasUnreadableLength(after finished: CurlEnd) -> Bool {
     parsed == nil && ending == nil && finished.refusesLength && order.request.body == nil
       && !order.request.engineReadsLength
   }
 
-  /// Whether the system gave no descriptor for a socket, or has fewer left than an exchange may need before its answer.
-  /// Resolving and TLS open files too, and libcurl does not say why they failed.
+  /// Whether the system gave no descriptor for a socket, or has fewer left than an exchange may need before its answer. Name
+  /// resolution and TLS open files too, and libcurl does not report why they failed.
   var lacksDescriptors: Bool {
     if TransferError.file(socketError, "").errorClass == .openFiles { return true }
     var taken: [FileDescriptor] = []

@@ -1,9 +1,9 @@
 import HaulSystem
 
-/// An exchange between joining the engine's multi handle and leaving it. Lives on the engine thread.
+/// An exchange from when it joins the engine's multi handle until it leaves. Used on the engine thread only.
 ///
 /// libcurl's callbacks end here, and no C types leave this class. Haul's own reasons to end are kept in `ending`, because
-/// libcurl reports them all as "write error" or "could not connect".
+/// libcurl reports all of them as "write error" or "could not connect".
 final class RunningExchange {
   let easy: EasyHandle
   let order: PendingExchange
@@ -68,7 +68,7 @@ final class RunningExchange {
 
   // MARK: - Calls from libcurl
 
-  /// - Returns: false if the exchange must end.
+  /// Returns whether the exchange may connect to `address`. If false, the exchange must end.
   func mayConnect(to address: IPAddress?) -> Bool {
     if limits.proxy != nil { return true }
     return isAllowed(address)
@@ -81,13 +81,13 @@ final class RunningExchange {
     return false
   }
 
-  /// Notes the socket that was made for an allowed address.
+  /// Records the socket that was made for an allowed address.
   func opened(_ socket: Int32) {
     openedSockets.append(socket)
     easy.watch.opened(socket)
   }
 
-  /// Notes the error number with which the system gave no socket.
+  /// Records the error number of a failed attempt to get a socket.
   func gotNoSocket(_ error: Int32) { socketError = error }
 
   /// Checks a ready connection just before the request goes out; `text` is the peer's address.
@@ -105,7 +105,7 @@ final class RunningExchange {
     return true
   }
 
-  /// - Returns: false if the exchange must end.
+  /// Takes a header line. Returns false if the exchange must end.
   func receiveHeader(_ line: String) -> Bool {
     // These are replies of an FTP server, which libcurl handles.
     if file != nil { return true }
@@ -242,14 +242,14 @@ final class RunningExchange {
     brake(.pool, false)
   }
 
-  /// Continues after the gate released the exchange. The next piece is taken whatever the rates say then, so no exchange
-  /// starves.
+  /// Continues after the gate released the exchange. The exchange takes its next piece whatever the rates are then, so that no
+  /// exchange starves.
   func takeTurn() {
     hasTurn = true
     brake(.rate, false)
   }
 
-  /// Passes the collected bytes on after a while, and ends a stalled exchange. Called regularly.
+  /// Passes collected bytes on after a while, and ends a stalled exchange. The engine calls this regularly.
   func tick(now: ContinuousClock.Instant) {
     if buffer != nil, !brakes.contains(.sink), now - gatheringSince >= .milliseconds(500) {
       deliver()
@@ -263,14 +263,14 @@ final class RunningExchange {
         "the server sent fewer than \(limits.stallFloor) bytes per second for \(limits.stallTime)")
   }
 
-  /// Ends the exchange from outside, unless it is already ending.
+  /// Ends the exchange with `outcome`, unless it is already ending.
   func end(_ outcome: ExchangeOutcome) {
     ending = ending ?? outcome
   }
 
-  /// Whether the failure comes from a kept connection and says nothing about this request: the connection broke, or bytes of
-  /// its last answer came instead of a head. libcurl recovers from that by itself, but only five times in a handle's life
-  /// (CONN_MAX_RETRIES, counted over all its transfers).
+  /// Returns whether the failure comes from a reused connection and says nothing about this request: the connection broke, or
+  /// bytes of its last answer came instead of a head. libcurl recovers from that without help, but only five times in a
+  /// handle's life (CONN_MAX_RETRIES, counted over all its transfers).
   func deservesFreshConnection(after finished: CurlEnd) -> Bool {
     guard !isFresh, parsed == nil, !isAnswer(finished), connectedTo != nil, openedSockets.isEmpty,
       case .failed(let error) = ending ?? judge(finished)
@@ -278,7 +278,7 @@ final class RunningExchange {
     return error.errorClass == .protocol || error.errorClass == .interrupted
   }
 
-  /// Passes the collected bytes on and returns how the exchange ended. `finished` is libcurl's result, or nil if Haul ended
+  /// Passes the collected bytes on and returns the result of the exchange. `finished` is libcurl's result; nil if Haul ended
   /// the exchange.
   func finish(_ finished: CurlEnd?) -> ExchangeResult {
     if let finished, isAnswer(finished) { receiveEnd(finished) }

@@ -1,8 +1,8 @@
 /// Detects an exchange that is too slow for too long.
 ///
-/// Before the body, only the complete head counts. In the body `quota` bytes must arrive within each `limit`, and the count
-/// starts again whenever they have. No time runs during a pause; `CURLOPT_LOW_SPEED_TIME` cannot guarantee that before the
-/// head. Clock: `ContinuousClock`.
+/// Before the body, only the complete head counts. In the body, `quota` bytes must arrive within each `limit`; the count starts
+/// again when they have arrived. The time does not run during a pause; `CURLOPT_LOW_SPEED_TIME` cannot guarantee that before
+/// the head. Clock: `ContinuousClock`.
 struct StallWatch {
   private let limit: Duration
   private let quota: Int64
@@ -30,7 +30,7 @@ struct StallWatch {
     restart(now: now)
   }
 
-  /// Whether the time is over without enough bytes.
+  /// Returns whether the time has passed without enough bytes.
   func isStalled(now: ContinuousClock.Instant) -> Bool {
     !isPaused && now - since >= limit
   }

@@ -1,11 +1,11 @@
 /// The name that a server suggests for a file (Content-Disposition, RFC 6266).
 extension ResponseHead {
-  /// The file name of the response, safe in any directory; nil if the server gives no usable name, or several fields
-  /// that differ.
+  /// The file name of the response, safe in any directory; nil if the server gives no usable name, or several fields that
+  /// differ.
   ///
-  /// `filename*` has precedence over `filename` (§4.3). Only the last name of a path counts. Control characters,
-  /// characters that change the direction of text, and dots at the beginning are removed. A name of more than 255 bytes
-  /// loses the end of its stem.
+  /// `filename*` takes precedence over `filename` (RFC 6266 §4.3). Only the last name of a path counts. Control characters,
+  /// characters that change the direction of text, and dots at the beginning are removed. If the name has more than 255 bytes,
+  /// the part before its extension is shortened at the end.
   var suggestedName: String? {
     let fields = Set(values("Content-Disposition").map { HeaderText.bytes($0) })
     guard fields.count == 1,

@@ -5,7 +5,7 @@ enum ContentRange: Sendable, Equatable {
   /// The length of the representation in a 416 response, `bytes */length`.
   case unsatisfied(length: Int64)
 
-  /// Why the range cannot be read.
+  /// The reason why the range cannot be read.
   enum Malformed: Error, Equatable {
     /// The field is absent.
     case missing

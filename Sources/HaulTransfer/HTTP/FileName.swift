@@ -1,6 +1,6 @@
 /// The name of a file, without its directory.
 enum FileName {
-  /// Returns a name made of `text` that is safe for a file; nil if nothing is left of the text.
+  /// Returns `text` changed to a safe file name; nil if no character is left.
   static func fit(_ text: String) -> String? {
     var name =
       text.unicodeScalars.split(separator: "/", omittingEmptySubsequences: false).last ?? [][...]
@@ -16,10 +16,10 @@ enum FileName {
     return shortened(String(kept))
   }
 
-  /// The name of a file for which nothing gives a name.
+  /// The file name if the response has no name and the URL has none.
   static let unknown = "download"
 
-  /// Returns the last name in the path of a URL, made safe for a file; nil if there is none.
+  /// Returns the last name in the path of a URL, made safe for a file; nil if the path has none.
   static func last(of url: WebURL) -> String? {
     url.path.split(separator: "/").last.flatMap { fit(HeaderText.percentDecoded($0)) }
   }
@@ -34,19 +34,19 @@ enum FileName {
     }
   }
 
-  /// Returns `name`. If it is longer than 255 bytes, its stem loses the end.
+  /// Returns `name`. If it is longer than 255 bytes, the part before its extension is shortened at the end.
   static func shortened(_ name: String) -> String {
     let end = endOfStem(name)
     return shortened(name[..<end], String(name[end...]))
   }
 
-  /// Returns the position where the extension of a name begins. An ending of more than 64 bytes is not an extension.
+  /// Returns the position where the extension of a name begins. A suffix of more than 64 bytes is not an extension.
   static func endOfStem(_ name: String) -> String.Index {
     let dot = name.dropFirst().lastIndex(of: ".") ?? name.endIndex
     return name[dot...].utf8.count > 64 ? name.endIndex : dot
   }
 
-  /// Returns `stem` followed by `rest`. If both have more than 255 bytes, the stem loses its end.
+  /// Returns `stem` followed by `rest`. If they have more than 255 bytes together, the stem is shortened at the end.
   static func shortened(_ stem: Substring, _ rest: String) -> String {
     var bytes = stem.utf8.prefix(max(0, 255 - rest.utf8.count))
     guard bytes.count < stem.utf8.count else { return stem + rest }

@@ -3,14 +3,14 @@ internal import HaulCLibcurl
 
 /// A time in whole seconds, as header fields give it (RFC 9110 §5.6.7).
 struct HTTPDate: Sendable, Hashable, Comparable {
-  /// Seconds since 1970-01-01 00:00:00 UTC, leap seconds not counted.
+  /// The time in seconds since 1970-01-01 00:00:00 UTC, without leap seconds.
   var seconds: Int64
 
   init(seconds: Int64) {
     self.seconds = seconds
   }
 
-  /// The present time of this machine's wall clock.
+  /// The current time of this machine's wall clock.
   static var now: HTTPDate { HTTPDate(seconds: Int64(time(nil))) }
 
   /// The time as IMF-fixdate, such as `Sun, 06 Nov 1994 08:49:37 GMT`.
@@ -24,8 +24,8 @@ struct HTTPDate: Sendable, Hashable, Comparable {
   /// Reads the three formats that a recipient must understand (IMF-fixdate, RFC 850, asctime), and other formats that
   /// curl_getdate(3) reads, such as `Sun, 6 Nov 1994 08:49:37 +0000`.
   ///
-  /// In the three formats, case matters. The day's name must exist, but need not fit the date. `now` sets the century
-  /// for the two-digit years of RFC 850: a year more than 50 years ahead is in the past.
+  /// In the three formats, case matters. The day's name must exist, but need not fit the date. `now` sets the century for the
+  /// two-digit years of RFC 850: a year more than 50 years ahead is in the past.
   init?(_ text: String, now: HTTPDate) {
     if let fields = CalendarFields(fixdate: text) ?? CalendarFields(asctime: text)
       ?? CalendarFields(rfc850: text, currentYear: CalendarFields.year(of: now))
@@ -69,8 +69,7 @@ private struct CalendarFields {
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
   ]
 
-  /// Computes the fields with the calendar of 400 years. Its years begin with March, so that a leap day is the last
-  /// day.
+  /// Computes the fields with the calendar of 400 years. A year begins with March, so that a leap day is its last day.
   init(_ moment: HTTPDate) {
     let time = Int(moment.seconds - moment.day * 86_400)
     (hour, minute, second) = (time / 3_600, time / 60 % 60, time % 60)
@@ -87,7 +86,7 @@ private struct CalendarFields {
     weekday = Int((moment.day % 7 + 10) % 7)
   }
 
-  /// The date as in `HTTPDate.text`.
+  /// The date in the format of `HTTPDate.text`.
   var fixdate: String {
     func padded(_ number: Int, _ width: Int = 2) -> String {
       let digits = String(number)
@@ -98,7 +97,7 @@ private struct CalendarFields {
       + "\(padded(hour)):\(padded(minute)):\(padded(second)) GMT"
   }
 
-  /// Reads `Sun, 06 Nov 1994 08:49:37 GMT`.
+  /// Reads the format `Sun, 06 Nov 1994 08:49:37 GMT`.
   init?(fixdate text: String) {
     var scanner = TextScanner(text)
     guard scanner.oneOf(Self.shortWeekdays) != nil, scanner.take(", "),
@@ -110,7 +109,7 @@ private struct CalendarFields {
     (self.year, self.month, self.day) = (year, month, day)
   }
 
-  /// Reads `Sunday, 06-Nov-94 08:49:37 GMT`.
+  /// Reads the format `Sunday, 06-Nov-94 08:49:37 GMT`.
   init?(rfc850 text: String, currentYear: Int) {
     var scanner = TextScanner(text)
     guard scanner.oneOf(Self.weekdays) != nil, scanner.take(", "),
@@ -124,7 +123,7 @@ private struct CalendarFields {
     (self.year, self.month, self.day) = (year, month, day)
   }
 
-  /// Reads `Sun Nov  6 08:49:37 1994`.
+  /// Reads the format `Sun Nov  6 08:49:37 1994`.
   init?(asctime text: String) {
     var scanner = TextScanner(text)
     guard scanner.oneOf(Self.shortWeekdays) != nil, scanner.take(" "),
@@ -145,7 +144,7 @@ private struct CalendarFields {
     return true
   }
 
-  /// The seconds since 1970; nil for a date that the calendar does not have.
+  /// The time in seconds since 1970; nil for a date that does not exist in the calendar.
   var secondsSinceEpoch: Int64? {
     let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
     let lengths = [31, leap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]

@@ -18,7 +18,7 @@ enum BodyFraming: Sendable, Equatable {
 /// body by raw lines: it ignores folded fields and names with a space before the colon. ``FramingByLine`` follows
 /// libcurl, so that the engine can finish what libcurl leaves undone.
 struct HeadParser {
-  /// A final head and what it says about its body.
+  /// The final head, and how its body ends.
   struct Parsed: Equatable {
     var head: ResponseHead
     var framing: BodyFraming
@@ -36,9 +36,9 @@ struct HeadParser {
     case done
   }
 
-  /// The largest size of all heads together in bytes, including 1xx responses.
+  /// The maximum size of all heads together in bytes, including 1xx responses.
   static let byteLimit = 256 * 1024
-  /// The largest number of fields in all heads together.
+  /// The maximum number of fields in all heads together.
   static let fieldLimit = 1000
 
   private let isSecure: Bool

@@ -1,7 +1,7 @@
-/// Converts header lines to text and loses no byte: two values that differ in a byte differ as strings.
+/// Converts header lines to text without losing a byte: two values that differ in a byte differ as strings.
 ///
-/// A line in UTF-8 becomes its text. In any other line, each byte beyond ASCII becomes a scalar of the private use
-/// area, `U+F780` for 0x80 to `U+F7FF` for 0xFF.
+/// A line in UTF-8 becomes its text. In any other line, each byte beyond ASCII becomes a scalar of the private use area,
+/// `U+F780` for 0x80 to `U+F7FF` for 0xFF.
 enum HeaderText {
   private static let base: UInt32 = 0xF700
   private static let scalars: ClosedRange<UInt32> = 0xF780...0xF7FF

@@ -3,7 +3,7 @@ extension ResponseHead {
   /// Whether the server says that it accepts no more requests now.
   var hasNoRequestsLeft: Bool { remainingRequests == 0 }
 
-  /// Returns how long it takes until the server accepts requests again, at most a day; nil if the server does not say.
+  /// Returns the time until the server accepts requests again, at most one day; nil if the server does not state it.
   func requestsReturn(now: HTTPDate) -> Duration? {
     let day: Int64 = 86_400
     guard

@@ -18,9 +18,9 @@ package struct RequestField: Sendable, Hashable {
     case tooMany
   }
 
-  /// The longest value, in bytes.
+  /// The maximum length of a value in bytes.
   static let longest = 4096
-  /// The most headers of one job.
+  /// The maximum number of headers of one job.
   static let most = 32
 
   /// Reads a header `Name: value` (RFC 9110 §5.1, §5.5), without white space around the value.

@@ -38,7 +38,7 @@ extension ResponseHead {
     case malformed
   }
 
-  /// The length of the body to come.
+  /// The length of the body that follows the head.
   var bodyLength: BodyLength {
     let isCoded = listMembers("Transfer-Encoding").contains {
       !["identity", "none"].contains($0.lowercased())
@@ -58,11 +58,11 @@ extension ResponseHead {
     return .bytes(first)
   }
 
-  /// Returns how long the server asks to wait (RFC 9110 §10.2.3), at most a year; nil if the field is absent, repeated
-  /// or unreadable.
+  /// Returns how long the server asks to wait (RFC 9110 §10.2.3), at most one year; nil if the field is absent, repeated or
+  /// invalid.
   ///
-  /// A date counts from the Date of the response, so that a wrong clock on either side does not matter. Without a Date
-  /// it counts from `now`.
+  /// A date counts from the Date of the response, so that a wrong clock on either side does not matter. Without a Date it
+  /// counts from `now`.
   func retryAfter(now: HTTPDate) -> Duration? {
     guard let text = value("Retry-After") else { return nil }
     let year: Int64 = 365 * 86_400
@@ -74,8 +74,8 @@ extension ResponseHead {
     return .seconds(min(max(until.seconds - from.seconds, 0), year))
   }
 
-  /// Returns when the representation was last changed (RFC 9110 §8.8.2); nil if the field is absent, repeated or
-  /// unreadable, or gives a time before 1970 or after `now`.
+  /// Returns when the representation was last changed (RFC 9110 §8.8.2); nil if the field is absent, repeated or invalid, or
+  /// states a time before 1970 or after `now`.
   func modified(now: HTTPDate) -> HTTPDate? {
     guard let date = value("Last-Modified").flatMap({ HTTPDate($0, now: now) }),
       date.seconds >= 0, date <= now

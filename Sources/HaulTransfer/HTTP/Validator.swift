@@ -14,10 +14,9 @@ package enum Validator: Sendable, Hashable {
   /// The server sent no usable validator. The digest that the job requires proves the whole file.
   case jobDigest
 
-  /// Reads the validator of a response; nil if nothing in it is strong enough to resume with.
+  /// Reads the validator of a response; nil if the response has none that is strong enough for a resume.
   ///
-  /// A weak ETag counts as an ETag, and so do several different ones: Last-Modified does not replace them. A malformed
-  /// ETag counts as none.
+  /// A weak ETag, and several different ETags, prevent the use of Last-Modified. A malformed ETag does not.
   init?(_ head: ResponseHead, now: HTTPDate) {
     let tags = head.values("ETag")
     let isOne = head.value("ETag") != nil

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Limits how many downloads of a sequence may begin: as many as may run at once, and one more for each result that is
-/// taken.
+/// Limits how many downloads of a sequence may begin: as many as may run at once, and one more for each result that the caller
+/// has taken.
 final class Demand: Sendable {
   private struct State {
     var places: Int
@@ -13,7 +13,7 @@ final class Demand: Sendable {
 
   init(_ places: Int) { state = Mutex(State(places: places)) }
 
-  /// Waits for a place. Returns false if ``end()`` came first.
+  /// Waits for a place. Returns false if ``end()`` was called first.
   func take() async -> Bool {
     await withCheckedContinuation { continuation in
       let answer = state.withLock { state -> Bool? in

@@ -1,7 +1,7 @@
 import HaulSystem
 import Synchronization
 
-/// Observing a download while it runs.
+/// The functions that observe a download while it runs.
 extension Download {
   /// The progress as a sequence: a value about four times a second, and one at the end.
   public var progress: ProgressSequence { ProgressSequence(download: self) }
@@ -117,13 +117,13 @@ extension Download {
 
   // MARK: - Reports from the work
 
-  /// Sends an event to all observers and monitors. Do not call it under the lock.
+  /// Sends an event to all observers and monitors. Do not call this while holding the lock.
   func tell(_ event: DownloadEvent) {
     shared.withLock { $0.tell(event) }
     deliver()
   }
 
-  /// Delivers events to the monitors, one after another and outside the lock. A second caller (another thread, or a
+  /// Delivers events to the monitors, one after another and without holding the lock. A second caller (another thread, or a
   /// monitor that calls back) leaves its events to the first.
   func deliver() {
     let begins = shared.withLock { state in
@@ -150,7 +150,7 @@ extension Download {
     for waiter in waiters { waiter.resume() }
   }
 
-  /// Records that more bytes are durable. A report after the end has no effect: the disk may be slower than the end.
+  /// Records that more bytes are durable. A report after the end has no effect, because the disk may be slower than the end.
   func saved(_ data: ResumeData) {
     shared.withLock { state in
       guard state.result == nil else { return }
@@ -160,7 +160,7 @@ extension Download {
     deliver()
   }
 
-  /// Forgets the resume data, because nothing can be continued.
+  /// Forgets the resume data, because no bytes can be continued.
   func forgetSaved() { shared.withLock { $0.saved = nil } }
 
   /// Records the bytes of an attempt that is over.
@@ -171,7 +171,7 @@ extension Download {
     }
   }
 
-  /// Handles a response. Returns why its body is not wanted; nil if the body is wanted.
+  /// Handles a response. Returns the reason why its body is not wanted; nil if the body is wanted.
   func received(_ response: DownloadResponse) -> TransferError? {
     shared.withLock { $0.response = response }
     tell(.response(response))
@@ -200,7 +200,7 @@ extension Download {
     }
   }
 
-  /// Chooses the file's name from the URL, if there is no response.
+  /// Chooses the file's name from the URL, for a download without a response.
   func chooseName(by url: WebURL) {
     guard request.isDirectory else { return }
     let name = FileName.last(of: url) ?? FileName.unknown
@@ -255,7 +255,7 @@ extension Download {
 
 extension Download.State {
   /// Records an event. Sequences receive it at once, because that runs no code of the program. Monitors receive it from
-  /// ``Download/deliver()``. No event follows the end.
+  /// ``Download/deliver()``. After the end, no event is recorded.
   mutating func tell(_ event: DownloadEvent) {
     guard result == nil else { return }
     for observer in observers.values { observer.yield(event) }

@@ -1,7 +1,7 @@
 import HaulSystem
 import Synchronization
 
-/// Running a download from its start to its end.
+/// The functions that run a download from its start to its end.
 extension Download {
   // MARK: - Its turn
 
@@ -9,7 +9,7 @@ extension Download {
     DownloadGate.Ticket(download: ObjectIdentifier(self), number: stay)
   }
 
-  /// Puts the download in line. Does nothing if it no longer waits, or if the number of its stay is not `stay`.
+  /// Puts the download in line. Does nothing if the download no longer waits, or if the number of its stay is not `stay`.
   func enter(after stay: Int = 0) {
     let ticket = shared.withLock { state -> DownloadGate.Ticket? in
       guard state.phase == .waiting, state.stay == stay else { return nil }
@@ -138,7 +138,7 @@ extension Download {
     case forget
   }
 
-  /// Ends the run as `wish` says. A cancellation overrules all others.
+  /// Ends the run according to `wish`. A cancellation takes precedence over all other wishes.
   func end(_ wish: Wish) { end { _ in wish } }
 
   /// Ends the download because its downloader ends.
@@ -222,13 +222,13 @@ extension Download {
     }
   }
 
-  /// Returns when the partial file that ``cancel()`` removes is gone.
+  /// Returns when the partial file that ``cancel()`` removes no longer exists.
   func untilRemoved() async { await shared.withLock { $0.removal }?.value }
 
   /// Whether ``cancel()`` has ended the download.
   var isCancelled: Bool { shared.withLock { $0.wish == .cancel } }
 
-  /// Whether the download is still going to make its file.
+  /// Whether the download is still expected to create its file.
   var isToComplete: Bool { shared.withLock { $0.wish == .complete && $0.result == nil } }
 
   /// Whether the partial file stays when the downloader ends: the download was paused, or is in a list.
@@ -249,7 +249,7 @@ extension Download {
 }
 
 extension Download.State {
-  /// Takes back the wish to suspend. Returns whether ``Download/resume()`` was called since.
+  /// Ends a suspension. Returns whether ``Download/resume()`` was called since it began.
   mutating func endSuspension() -> Bool {
     wish = .complete
     defer { isResumed = false }

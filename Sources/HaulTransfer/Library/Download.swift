@@ -22,9 +22,8 @@ public final class Download: Sendable {
   enum Wish: Sendable, Equatable {
     case complete, suspend, pause, timeOut, cancel
 
-    /// The rank of the wish. A wish replaces only a wish of a lower rank, because a caller that waits for an end must
-    /// get one:
-    ///   `pause()` waits → another thread calls `suspend()` → the download must end all the same.
+    /// The rank of the wish. A wish replaces only a wish of a lower rank, because a caller that waits for an end must not wait
+    /// forever. For example, another thread may call `suspend()` while `pause()` waits; the download must end nevertheless.
     var rank: Int {
       switch self {
       case .complete: 0
@@ -43,8 +42,8 @@ public final class Download: Sendable {
     /// Whether the download was suspended when ``pause()`` or the downloader ended it. A list then keeps it as paused.
     var endedSuspended = false
     var priority: Int
-    /// The number of the stay in the gates, and how many gates have admitted the download. A ticket with another number
-    /// is void.
+    /// The number of the stay in the gates, and the number of gates that have admitted the download. A ticket with another
+    /// number is invalid.
     var stay = 0
     var passed = 0
     var failures = RetryPolicy.Failures()
@@ -55,18 +54,18 @@ public final class Download: Sendable {
     var chosenName: String?
     var meter = RateMeter()
     var spent = Spent()
-    /// The last known number of bytes, and the length of the file.
+    /// The last known number of bytes, and the length of the file in bytes.
     var last: (bytes: Int64, total: Int64?) = (0, nil)
     var result: Result<DownloadedFile, TransferError>?
-    /// The identity of the file that the download made; nil before, and if an older file counts as the result.
+    /// The identity of the file that the download created; nil before, and if an older file counts as the result.
     var published: FileIdentity?
-    /// The error that the program's own code threw, such as ``DownloadOptions/validate``.
+    /// The error that the program's own function threw, such as ``DownloadOptions/validate``.
     var refusal: (any Error)?
     var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
     var observers: [Int: AsyncStream<DownloadEvent>.Continuation] = [:]
-    /// Sends progress to the observers; nil while there is no observer.
+    /// The task that sends progress to the observers; nil while there is no observer.
     var ticker: Task<Void, Never>?
-    /// The progress that was sent last.
+    /// The progress that was last sent.
     var sentProgress: DownloadProgress?
     var keys = 0
     /// Events that the monitors have not received yet, and whether a thread is delivering them.
@@ -75,9 +74,9 @@ public final class Download: Sendable {
     /// Whether every monitor has received the end.
     var isTold = false
     var timer: Task<Void, Never>?
-    /// Waits until the next attempt is due.
+    /// The task that waits until the next attempt is due.
     var retry: Task<Void, Never>?
-    /// Removes the partial file after the last attempt.
+    /// The task that removes the partial file after the last attempt.
     var removal: Task<Void, Never>?
 
     mutating func key() -> Int {

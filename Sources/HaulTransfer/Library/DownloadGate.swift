@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Limits how many downloads run at once. A ``DownloadLine`` decides which one starts next.
+/// Limits how many downloads run at once. A ``DownloadLine`` decides which download starts next.
 final class DownloadGate: Sendable {
   /// A download's stay in its gates. A download that leaves and comes again gets another number.
   struct Ticket: Hashable, Sendable {
@@ -10,9 +10,9 @@ final class DownloadGate: Sendable {
 
   private struct State: Sendable {
     var line: DownloadLine<Ticket>
-    /// Waiting and running downloads.
+    /// The waiting and running downloads.
     var downloads: [Ticket: Download] = [:]
-    /// No download starts while this is positive.
+    /// The number of holds. While it is positive, no download starts.
     var holds = 0
   }
 
@@ -58,7 +58,7 @@ final class DownloadGate: Sendable {
     }
   }
 
-  /// Changes limits in one step: a change of another limit at the same time is not lost. Running downloads continue.
+  /// Changes limits in one step, so that a concurrent change of another limit is not lost. Running downloads continue.
   func configure(_ body: (inout DownloadLine<Ticket>) -> Void) {
     change { body(&$0.line) }
   }

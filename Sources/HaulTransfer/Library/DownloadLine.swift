@@ -1,4 +1,5 @@
-/// Decides which member starts next: by priority, then by arrival, within a limit in total and one per host. Pure.
+/// Decides which member starts next: by priority, then by arrival, within a limit in total and one per host. It has no side
+/// effects.
 ///
 /// Each step takes time in the logarithm of the number of waiting members.
 struct DownloadLine<Member: Hashable & Sendable>: Sendable {
@@ -8,7 +9,7 @@ struct DownloadLine<Member: Hashable & Sendable>: Sendable {
     var priority: Int
     /// The order of arrival.
     let arrival: Int
-    /// Distinguishes a place from an older place of the same member.
+    /// The number that distinguishes a place from an older place of the same member.
     var number: Int
 
     func precedes(_ other: Place) -> Bool {
@@ -16,9 +17,9 @@ struct DownloadLine<Member: Hashable & Sendable>: Sendable {
     }
   }
 
-  /// The most members that run at once.
+  /// The maximum number of members that run at once.
   var limit: Int
-  /// The most members of one host that run at once; nil for no such limit.
+  /// The maximum number of members of one host that run at once; nil for no limit.
   var limitPerHost: Int? {
     didSet { unpark() }
   }
@@ -42,15 +43,14 @@ struct DownloadLine<Member: Hashable & Sendable>: Sendable {
   /// The number of places in memory, including stale places.
   var places: Int { heap.count + parked.values.reduce(0) { $0 + $1.count } }
 
-  /// Adds a member at the end of the line. A member that already waits gets a new place.
+  /// Adds a member at the end of the line. If the member already waits, it gets a new place.
   mutating func add(_ member: Member, host: String, priority: Int) {
     numbers += 1
     take(
       Place(member: member, host: host, priority: priority, arrival: numbers, number: numbers))
   }
 
-  /// Changes the priority of a waiting member. Among equal priorities, the order of arrival counts. Other members do
-  /// not change.
+  /// Changes the priority of a waiting member. Members with equal priority are ordered by arrival. Other members do not change.
   mutating func prioritize(_ member: Member, _ priority: Int) {
     guard var place = waiting[member], place.priority != priority else { return }
     numbers += 1
@@ -83,7 +83,7 @@ struct DownloadLine<Member: Hashable & Sendable>: Sendable {
     }
   }
 
-  /// Starts the next member; nil if none may start now.
+  /// Starts the next member and returns it; nil if none may start now.
   mutating func next() -> Member? {
     guard !isSuspended, running.count < limit else { return nil }
     while let place = heap.removeFirst() {

@@ -3,7 +3,7 @@ import Glibc
 import HaulSystem
 import Synchronization
 
-/// The file to which a download is about to give its final name, or has given it.
+/// The file to which a download has given its final name, or is about to.
 struct PublishedFile: Sendable, Hashable, Codable {
   var identity: FileIdentity
   var length: Int64
@@ -13,13 +13,13 @@ struct PublishedFile: Sendable, Hashable, Codable {
 
 /// A download in the list file of a queue.
 struct DownloadListEntry: Sendable {
-  /// The identifier of the entry, the same in every process that reads the list.
+  /// The identifier of the entry. It is the same in every process that reads the list.
   var id: String
   var request: DownloadRequest
   var priority: Int
   var isPaused: Bool
   var resumeData: ResumeData?
-  /// The published file, set before the file gets its name. After a crash it tells whether the download is complete.
+  /// The published file, set before the file gets its name. After a crash it shows whether the download is complete.
   var published: PublishedFile?
 
   /// Creates the entry for the present state of a download; nil if the download does not belong in the list.
@@ -134,9 +134,8 @@ extension DownloadListEntry: Codable {
   }
 }
 
-/// The file that keeps the downloads of a queue. It begins with JSON. After the JSON, one line follows for each file
-/// that gets its name later; the line is written before the file gets its name. A queue locks the file while it uses
-/// it.
+/// The file that keeps the downloads of a queue. It begins with JSON. One line follows for each file that gets its name later;
+/// Haul writes the line before the file gets its name. A queue locks the list while it uses it.
 final class DownloadListFile: Sendable {
   /// The version of the format that this code writes, and the only one that it reads.
   private static let version = 1
@@ -150,7 +149,7 @@ final class DownloadListFile: Sendable {
     var entry: String
     var file: PublishedFile
 
-    /// The first bytes of each line, with sorted keys. No line of the JSON begins with them.
+    /// The first bytes of each line. The keys of a line are sorted. No line of the JSON begins with these bytes.
     static let start = Array("{\"entry\":".utf8)
   }
 
@@ -292,8 +291,8 @@ final class DownloadListFile: Sendable {
     try files.sync()
   }
 
-  /// Appends a line with the file that `file` returns for the entry `id`. On return the line survives the end of the
-  /// process, but perhaps not a power failure. A failure to write it is not an error.
+  /// Appends a line with the file that `file` returns for the entry `id`. On return the line survives the end of the process,
+  /// but perhaps not a power failure. If the line cannot be written, that is not an error.
   func add(_ id: String, _ file: @escaping @Sendable () -> PublishedFile?) async {
     await io.run {
       let encoder = JSONEncoder()

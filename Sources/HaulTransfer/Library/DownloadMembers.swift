@@ -7,7 +7,7 @@ final class DownloadMembers: Sendable {
     var downloads: [Int: Download] = [:]
     /// The ended downloads that are still in the list.
     var ended: [Int: Download] = [:]
-    /// What the list says about each download besides its state: the entry's identifier and the published file.
+    /// The identifier of each download's entry in the list, and its published file.
     var ids: [Int: String] = [:]
     var published: [Int: PublishedFile] = [:]
     var numbers: [ObjectIdentifier: Int] = [:]
@@ -17,11 +17,11 @@ final class DownloadMembers: Sendable {
     var writer: Task<Void, Never>?
     /// The number of calls of ``save()`` in progress.
     var saves = 0
-    /// Whether the queue is gone. Then no download is added or saved any more.
+    /// Whether the queue was released. Then no download is added or saved any more.
     var isLetGo = false
     /// Whether another queue may use the list.
     var isReleased = false
-    /// Whether the list is being restored. Nothing is written meanwhile.
+    /// Whether the list is being restored. The list is not written meanwhile.
     var isRestoring = false
 
     mutating func forget(_ number: Int, _ download: Download) {
@@ -113,7 +113,7 @@ final class DownloadMembers: Sendable {
     releaseIfIdle()
   }
 
-  /// Handles a change of the download that is no event, such as a new priority.
+  /// Handles a change of the download that is not an event, such as a new priority.
   func update(_ download: Download) {
     guard file != nil else { return }
     let isChange = state.withLock { state in
@@ -125,8 +125,8 @@ final class DownloadMembers: Sendable {
     if isChange { write() }
   }
 
-  /// Runs `body`, which adds the downloads of the list. The list is written after all are added, to prevent this:
-  ///   one is added → the list is written → the process dies → the others are lost.
+  /// Runs `body`, which adds the downloads of the list. The list is written only after all are added: if the process died after
+  /// an earlier write, the other downloads would be lost.
   func restoring(_ body: () -> Void) {
     state.withLock { $0.isRestoring = true }
     body()
@@ -134,7 +134,7 @@ final class DownloadMembers: Sendable {
     write()
   }
 
-  /// Ends the use of the list because the downloader has ended: writes it, and lets another queue use it.
+  /// Ends the use of the list because the downloader has ended: writes the list, and lets another queue use it.
   func close() async {
     guard let file else { return }
     // ``DownloadQueue/save()`` reports why the list cannot be written.
@@ -143,7 +143,7 @@ final class DownloadMembers: Sendable {
     await file.giveUp()
   }
 
-  /// Handles the end of the queue. Another queue may use the list after the last download has ended.
+  /// Handles the release of the queue. Another queue may use the list after the last download has ended.
   func letGo() {
     state.withLock { state in
       state.isLetGo = true

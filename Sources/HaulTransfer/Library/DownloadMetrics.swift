@@ -27,7 +27,7 @@ public struct DownloadMetrics: Sendable, Hashable {
 }
 
 extension Download {
-  /// Counts the time, bytes and requests of the attempts. Pure: time is passed in.
+  /// Counts the time, bytes and requests of the attempts. It reads no clock: callers pass the time.
   struct Spent: Sendable {
     private var total = DownloadMetrics()
     /// The start of the attempt in progress; nil if there is none.
@@ -44,7 +44,7 @@ extension Download {
     /// Records the number of bytes that the attempt has received.
     mutating func fetched(_ bytes: Int64) { total.received = before + bytes }
 
-    /// Adds a request. The oldest of more than 100 requests is dropped.
+    /// Adds a request. If there are more than 100 requests, the oldest is dropped.
     mutating func add(_ request: RequestMetrics) {
       if total.requests.count >= 100 { total.requests.removeFirst() }
       total.requests.append(request)

@@ -16,7 +16,7 @@ final class DownloadRegistry: Sendable {
     var live: [ObjectIdentifier: Entry] = [:]
     /// The lists of queues.
     var lists: [List] = []
-    /// The download that will make the file at a place, while its attempt runs; and the place of each such download.
+    /// The downloads that will create the file at a place, while their attempts run, by place; and the place of each.
     var claims: [DownloadTarget.Place: ObjectIdentifier] = [:]
     var claimed: [ObjectIdentifier: DownloadTarget.Place] = [:]
     /// The resume data of downloads that failed and are in no list, by the names of the partial files.
@@ -38,7 +38,7 @@ final class DownloadRegistry: Sendable {
 
   private let state = Mutex(State())
 
-  /// Keeps a download until it is over. Returns false if no download may begin any more.
+  /// Keeps a download until it is over. Returns false if no further download may begin.
   func add(_ download: Download) -> Bool {
     state.withLock { state in
       let entry = Entry(download: download, kept: download)
@@ -77,14 +77,14 @@ final class DownloadRegistry: Sendable {
     state.withLock { $0.left[part] = isKept ? nil : data }
   }
 
-  /// Forgets a partial file that is gone, or that another download continues.
+  /// Forgets a partial file that no longer exists, or that another download continues.
   func forget(_ data: ResumeData) {
     state.withLock { $0.left[data.checkpoint.part] = nil }
   }
 
-  /// Claims the place of the file that the download will make.
+  /// Claims the place of the file that the download will create.
   ///
-  /// - Returns: false if another download will make a file there. A download that will end without its file does not
+  /// - Returns: false if another download will create a file there. A download that will end without its file does not
   ///   count.
   func claim(_ place: DownloadTarget.Place, for download: Download) -> Bool {
     let id = ObjectIdentifier(download)
@@ -128,10 +128,10 @@ final class DownloadRegistry: Sendable {
     }
   }
 
-  /// Records the start of work that is no download.
+  /// Records the start of work that is not a download.
   func begin() { change { $0.pending += 1 } }
 
-  /// Records the end of such work.
+  /// Records the end of work that ``begin()`` started.
   func end() { change { $0.pending -= 1 } }
 
   /// Ends all downloads. Returns when all work has ended, and all lists are written and unlocked. Downloads that are

@@ -39,7 +39,7 @@ struct DownloadTarget: Sendable {
     destination = Destination(root: root)
   }
 
-  /// Returns the target with the chosen name, or the target itself if it has a name already.
+  /// Returns the target with the chosen name; the target itself if it already has a name.
   ///
   /// - Throws: `path_conflict`, as ``below(_:_:)`` does.
   func named(_ chosen: String?) throws(TransferError) -> DownloadTarget {
@@ -121,8 +121,8 @@ struct DownloadTarget: Sendable {
 
   /// Opens the part file that `saved` names. A part file in another directory of the same file system is moved here.
   ///
-  /// - Returns: nil if the part file is gone.
-  /// - Throws: `path_conflict` if another download uses it, or if it is on another file system.
+  /// - Returns: nil if the part file no longer exists.
+  /// - Throws: `path_conflict` if another download uses the part file, or if it is on another file system.
   func part(_ saved: Checkpoint) throws(TransferError) -> PartFile? {
     if let part = try open(saved, in: parts) { return part }
     guard let other = saved.directory, other != directoryPath,
@@ -159,10 +159,10 @@ struct DownloadTarget: Sendable {
       saved.part, inode: saved.inode, holding: saved.durable.end, of: saved.completeLength)
   }
 
-  /// Checks what exists at the path, before anything is fetched.
+  /// Checks whether a file exists at the path, before the download begins.
   ///
-  /// - Returns: The existing file under the policy `skip`; nil if there is none, under other policies, and while the file
-  ///   has no name.
+  /// - Returns: The existing file under the policy `skip`; nil if no file exists, under other policies, and while the file has
+  ///   no name.
   /// - Throws: `exists` under the policy `fail`; `path_conflict` if a directory has the name.
   func existing(_ policy: CollisionPolicy) throws(TransferError) -> DownloadedFile? {
     guard let name, policy != .rename, let occupant = try destination.occupant(of: name) else {
@@ -213,8 +213,8 @@ struct DownloadTarget: Sendable {
     }
   }
 
-  /// Returns whether the file of that identity and length has the name or, under the policy `rename`, one of the
-  /// numbered names.
+  /// Returns whether the file with this identity and length has the name or, under the policy `rename`, one of the numbered
+  /// names.
   func holds(_ file: PublishedFile, _ policy: CollisionPolicy) throws(TransferError) -> Bool {
     guard let name else { return false }
     let found = try destination.find(name, policy: policy) {
@@ -237,8 +237,8 @@ struct DownloadTarget: Sendable {
 // MARK: - Files of a killed process
 
 extension DownloadTarget {
-  /// Removes the partial files of the targets of `entries`, except those that a download uses, that `isNeeded` accepts,
-  /// or that the resume data of `left` name. Files that cannot be checked or removed stay. Blocks.
+  /// Removes the partial files of the targets of `entries`, except files that a download uses, that `isNeeded` accepts, or that
+  /// the resume data of `left` name. Files that cannot be checked or removed stay. Blocks.
   static func discardParts(
     of entries: [DownloadListEntry], keepingThoseOf left: [DownloadListEntry],
     unless isNeeded: (String) -> Bool

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The work of a download when its turn has come: it fetches a file, or plays a script.
+/// The work of a download when its turn has come: downloading a file, or running a script.
 protocol DownloadWork: Sendable {
   /// Runs one attempt, and reports progress and durable bytes to the download.
   func attempt(_ download: Download) async -> Result<DownloadedFile, TransferError>
@@ -31,11 +31,11 @@ struct AttemptProgress: Sendable {
   var fetched: Int64 = 0
   /// The time from which bytes could arrive, and the time when the last bytes arrived; nil before any arrived.
   var received: (since: ContinuousClock.Instant, last: ContinuousClock.Instant)?
-  /// The rate in bytes per second, if it is not computed from ``fetched``.
+  /// The rate in bytes per second; nil if it is computed from ``fetched``.
   var rate: Double?
 }
 
-/// The work of a queue's download if another downloader, such as a fake, makes the attempts.
+/// The work of a queue's download whose attempts another downloader makes, such as a fake.
 final class RelayWork: DownloadWork {
   private struct Run: Sendable {
     weak var outer: Download?

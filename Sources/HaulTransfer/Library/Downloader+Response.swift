@@ -2,7 +2,7 @@ public import FoundationEssentials
 import HaulSystem
 import Synchronization
 
-/// Responses without a file.
+/// Functions for responses without a file.
 extension Downloader {
   /// Downloads a small body into memory. Haul creates no file, so options about files have no effect.
   ///

@@ -1,9 +1,10 @@
 import Glibc
 
-/// The rate in bytes per second, smoothed over about two seconds and unbiased from the first. Pure: time is passed in.
+/// The rate in bytes per second, smoothed over about two seconds and unbiased from the start. It reads no clock: callers pass
+/// the time.
 ///
-/// The rate is a weighted mean of the bytes in each interval. The weights add up to one from the beginning, so that a
-/// steady rate is correct at once.
+/// The rate is a weighted mean of the bytes in each interval. The weights add up to one from the beginning, so that a steady
+/// rate is correct at once.
 struct RateMeter: Sendable {
   typealias Instant = ContinuousClock.Instant
 

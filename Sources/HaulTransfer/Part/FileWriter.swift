@@ -36,8 +36,8 @@ package final class FileWriter: Sendable {
     var end: Int64 = 0
     var isCatchingUp = false
 
-    /// Returns all digests and how many bytes they cover, and removes them. Returns none if none uses `algorithm`, or if they
-    /// cover more than `length` bytes.
+    /// Returns all digests and how many bytes they cover, and removes them. Returns none if no digest uses `algorithm`, or if
+    /// they cover more than `length` bytes.
     mutating func taken(
       _ algorithm: DigestAlgorithm, _ length: Int64
     ) -> (contexts: [DigestContext], end: Int64) {

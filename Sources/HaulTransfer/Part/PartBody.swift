@@ -59,7 +59,7 @@ struct PartBody: Sendable {
     return (offset, wanted)
   }
 
-  /// The number of bytes of the file so far: those of earlier answers and those of this one.
+  /// The number of bytes of the file so far, from earlier answers and from this one.
   var bytes: Int64 {
     isPart
       ? before + max(0, position - compareUntil)

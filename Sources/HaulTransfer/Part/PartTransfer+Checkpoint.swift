@@ -3,8 +3,8 @@ import Synchronization
 
 /// Saves durable progress: syncs the bytes first, then records them.
 extension PartTransfer {
-  /// Saves the written bytes, if there are new ones that a later attempt could resume. A call during another one waits for
-  /// that one. Does nothing after the run has ended.
+  /// Saves the written bytes, if there are new bytes that a later attempt could resume. If a save is in progress, waits for it.
+  /// Does nothing after the run has ended.
   func checkpoint() async {
     let saving = shared.withLock { shared -> Task<Void, Never>? in
       if shared.saving != nil || shared.isOver { return shared.saving }
@@ -56,8 +56,8 @@ extension PartTransfer {
     await checkpoint()
   }
 
-  /// Calls ``finalCheckpoint()`` but does not wait for a slow disk. It waits for the answer to an earlier record:
-  ///   the database does not answer → the transfer is stopped → the database answers, and saves the rest.
+  /// Calls ``finalCheckpoint()`` but does not wait for a slow disk. If an earlier record still waits for the database's answer,
+  /// waits for it, and then saves the rest.
   func checkpointAtStop() async {
     await Self.within(order.stopTime) { await self.finalCheckpoint() }
     while order.awaitsAnswer(), let saving = shared.withLock({ $0.saving }) {

@@ -112,7 +112,7 @@ extension PartTransfer {
     return order.method == .head ? TableDecision(nil, .unchanged) : ruling
   }
 
-  /// Starts a body from 0. It goes into a part file of its own, or only into a digest if it is the second of two downloads.
+  /// Starts a body from byte 0. It goes into a separate part file, or only into a digest if it is the second of two downloads.
   func begin(_ new: Representation, _ shared: inout Shared) {
     // A second download that states its length needs no comparison.
     if !shared.state.attempts.secondDownload { shared.first = nil }
@@ -145,7 +145,7 @@ extension PartTransfer {
       .write(writer), record: record, length: new.completeLength, generation: shared.generation)
   }
 
-  /// Returns the next part file for a body from 0. The file is created with its first byte.
+  /// Returns the next part file for a body from byte 0. The file is created with its first byte.
   func openPart(
     _ new: Representation, _ shared: inout Shared
   ) -> (name: String, writer: FileWriter) {

@@ -3,8 +3,8 @@ import Synchronization
 
 /// Builds requests, and decides where a redirect leads.
 extension PartTransfer {
-  /// Returns the request for `url`. `isHome`: no redirect has left the job's origin. Only then the request carries the job's
-  /// own fields, credentials and certificate. The engine's logins and cookies go only to their own hosts.
+  /// Returns the request for `url`. With `isHome`, no redirect has left the job's origin; only then does the request carry the
+  /// job's own fields, credentials and certificate. The engine's logins and cookies go only to their own hosts.
   func request(
     to url: WebURL, isHome: Bool, _ fields: [ResponseHead.Field], _ body: [UInt8]?
   ) -> ExchangeRequest {
@@ -49,8 +49,7 @@ extension PartTransfer {
     return shared.cookies.isEmpty ? engine.configuration.cookies?.lines ?? [] : shared.cookies
   }
 
-  /// Returns whether to repeat the request with a login from the owner, which this function asks for. It asks at most three
-  /// times per origin.
+  /// Asks the owner for a login, and returns whether to repeat the request with it. Asks at most three times per origin.
   func wantsLogin(_ result: ExchangeResult, at url: WebURL) async -> Bool {
     guard let authenticate = order.authenticate, let head = result.head, head.status == 401,
       result.outcome == .rejected
@@ -101,8 +100,8 @@ extension PartTransfer {
     return shared.withLock { $0.digestOrigins.insert(url.origin).inserted }
   }
 
-  /// Returns the target of a redirect, and checks its scheme; a target with credentials is an error. A POST keeps its body
-  /// only after 307 and 308, a PUT also after 301 and 302. A body goes to no other origin. (RFC 9110 §15.4)
+  /// Returns the target of a redirect, and checks its scheme; a target with credentials is an error. A POST keeps its body only
+  /// after 307 and 308, a PUT also after 301 and 302. A body goes to no other origin. (RFC 9110 §15.4)
   func follow(
     _ location: String, from url: WebURL, keeps body: inout [UInt8]?, status: Int?
   ) -> Result<WebURL, TransferError> {

@@ -271,7 +271,7 @@ extension PartTransfer {
     }
   }
 
-  /// Runs `body`, and returns when it has ended or `time` is over; it may then still end later.
+  /// Runs `body`, and returns when it has ended or after `time`. In the latter case `body` continues.
   static func within(
     _ time: Duration, _ body: @escaping @Sendable () async -> Void
   ) async {

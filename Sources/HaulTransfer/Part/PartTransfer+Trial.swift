@@ -1,7 +1,7 @@
 import HaulSystem
 import Synchronization
 
-/// A body from 0 that may not be the file's, and the old part to restore if it is not.
+/// A body from byte 0 that may not be the file's, with the old part to restore if it is not.
 struct PartTrial: Sendable {
   /// How Haul decides whether the body is the file's.
   enum Kind: Sendable, Equatable {
@@ -28,7 +28,7 @@ struct PartTrial: Sendable {
 }
 
 extension PartTransfer.Shared {
-  /// Keeps the current part in case the next body fails.
+  /// Keeps the current part, so that it can be restored if the next body fails.
   mutating func setAside(for kind: PartTrial.Kind, _ preview: ResponsePreview? = nil) {
     trial = PartTrial(
       kind: kind, preview: preview, body: body, partName: partName, modified: modified,
@@ -48,14 +48,14 @@ extension PartTransfer.Shared {
     report.digest = nil
   }
 
-  /// Ends the trial, and takes back what was there before.
+  /// Ends the trial, and restores the earlier part.
   mutating func giveUpTrial() {
     guard let trial else { return }
     self.trial = nil
     putBack(trial)
   }
 
-  /// Remembers a response that may be an error page, in the record of what it was to replace.
+  /// Remembers a response that may be an error page, in the record of the file that it would replace.
   mutating func remember(_ page: SuspectPage) {
     state.remember(page)
     guard body?.record == nil, trial?.body?.record != nil else {
@@ -74,19 +74,19 @@ extension PartTransfer.Shared {
     return trial.preview?.error
   }
 
-  /// The error of a body on trial with another digest than the wanted one; nil where the digest's own error says it.
+  /// Returns the error for a body on trial that does not have the wanted digest; nil if the digest's own error is enough.
   mutating func refutedTrialError() -> TransferError? {
     if case .judgement? = trial?.kind { return trial?.preview?.error }
     return shortBodyError()
   }
 
-  /// Whether this many bytes of the current body exceed the part that is kept beside it.
+  /// Returns whether this many bytes of the current body exceed the part that is kept beside it.
   func isWorthSaving(_ bytes: Int64) -> Bool {
     guard case .length(let kept)? = trial?.kind else { return true }
     return bytes > kept
   }
 
-  /// Gives up the kept part once `record` stands for another part with more bytes.
+  /// Gives up the kept part when `record` belongs to another part with more bytes.
   mutating func giveUpBeside(after record: Checkpoint) {
     guard let trial, case .length = trial.kind, record.part == partName else { return }
     report.leftover += [trial.partName].compactMap(\.self)
@@ -96,7 +96,7 @@ extension PartTransfer.Shared {
 
 /// Bodies on trial (rows 10 and 12).
 extension PartTransfer {
-  /// Starts a body on trial from 0, in a part file of its own. Nothing of it is saved before the digest has matched.
+  /// Starts a body on trial from byte 0, in a separate part file. None of its bytes is saved before the digest has matched.
   func beginTrial(
     of new: Representation, by kind: PartTrial.Kind, _ preview: ResponsePreview,
     _ shared: inout Shared
@@ -111,7 +111,7 @@ extension PartTransfer {
       .write(writer), record: nil, length: new.completeLength, generation: shared.generation)
   }
 
-  /// Starts a body from 0 that is compared with the part and then continues it. The part stays unchanged during the
+  /// Starts a body from byte 0 that is compared with the part and then continues it. The part stays unchanged during the
   /// comparison.
   func beginComparison(with new: Representation, isSame: Bool, _ shared: inout Shared) {
     shared.first = nil
@@ -145,7 +145,7 @@ extension PartTransfer {
     return true
   }
 
-  /// Keeps the part beside a new body that could not be resumed. Returns false if that is not worth it.
+  /// Keeps the part beside a new body that could not be resumed. Returns false if that is not useful.
   func keepBeside(_ new: Representation, _ shared: inout Shared) -> Bool {
     if case .length? = shared.trial?.kind {
       shared.report.leftover += [shared.partName].compactMap(\.self)
@@ -161,7 +161,8 @@ extension PartTransfer {
     return true
   }
 
-  /// Returns why a body on trial that ended like this is not the file. Nil if the digest decides, or if no body is on trial.
+  /// Returns the error if a body on trial that ended with `ending` is not the file. Nil if the digest decides, or if no body is
+  /// on trial.
   func trialError(after ending: BodyEnding) -> TransferError? {
     let (trial, policy) = shared.withLock { ($0.trial, $0.state.policy) }
     guard let trial else { return nil }

@@ -104,7 +104,7 @@ extension PartTransfer {
   /// Whether a second download is in progress, to compare it with the first (row 23 of the decision table).
   package var isSecond: Bool { shared.withLock { $0.first != nil } }
 
-  /// Keeps length and digest of a first download.
+  /// Keeps the length and digest of a first download.
   func rememberFirst() async -> Turn {
     guard let body = shared.withLock({ $0.body }), let writer = body.writer else { return .again }
     do {
@@ -117,7 +117,7 @@ extension PartTransfer {
     }
   }
 
-  /// Completes with the first download where the second equals it.
+  /// Completes with the first download if the second equals it.
   func compareWithFirst() -> Turn {
     let (first, body) = shared.withLock { ($0.first, $0.body) }
     guard let first, case .compare(let context)? = body?.use, body?.position == first.length,

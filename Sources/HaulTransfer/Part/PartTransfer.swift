@@ -46,21 +46,21 @@ package final class PartTransfer: Sendable {
     /// The logins from ``TransferRequest/authenticate`` by origin, and how often each origin asked for one.
     var logins: [String: Login] = [:]
     var challenges: [String: Int] = [:]
-    /// The time when the first body was opened, and the time of the last bytes; nil before.
+    /// The time when the first body was opened, and the time of its last bytes; nil before the first body.
     var receivingSince: ContinuousClock.Instant?
     var receivedAt: ContinuousClock.Instant?
     /// The time of the source's last change, in the form of `Checkpoint.modified`.
     var modified: Int64?
     /// The decision on the last head.
     var ruling: Action?
-    /// The reason why the file cannot get its final path; nil if it can, or if nothing was checked.
+    /// The reason why the file cannot get its final path; nil if it can, or if the path was not checked.
     var refusal: TransferError?
     /// The length of the whole file, known from the end of a body.
     var length: Int64?
     var isPaused = false
     /// The run, if it waits until the pause ends before it sends its next request.
     var held: CheckedContinuation<Void, Never>?
-    /// A further action at a stop.
+    /// A further function to call at a stop.
     var whenEnded: (@Sendable () -> Void)?
     var isStopped = false
     var isLost = false
@@ -194,7 +194,7 @@ package final class PartTransfer: Sendable {
     }
   }
 
-  /// The time when the first body was opened, and the time of its last bytes; nil before.
+  /// The time when the first body was opened, and the time of its last bytes; nil before the first body.
   var received: (since: ContinuousClock.Instant, last: ContinuousClock.Instant)? {
     shared.withLock { shared in
       guard let since = shared.receivingSince, let last = shared.receivedAt else { return nil }

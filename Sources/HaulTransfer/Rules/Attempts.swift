@@ -1,4 +1,5 @@
-/// The attempts that a download has already made. Strict checks must end in one whole download and never repeat without end.
+/// The attempts that a download has already made. They make sure that the checks end in one whole download at most, and never
+/// repeat without end.
 ///
 /// Counters only grow and flags are only set, except `mode`, `zeroProgress` and `askedWhole`. `mode` and `zeroProgress` start
 /// again with a new body or with progress, and `askedWhole` once with `outage`. The other counters and the file's length limit
@@ -12,7 +13,7 @@ struct Attempts: Sendable, Hashable {
   /// Haul gives up a part after this many answers in a row that contradict its record.
   static let maximumContradictions = 3
 
-  /// What the next request asks for.
+  /// The part of the file that the next request asks for.
   enum Mode: Sendable, Hashable {
     /// The next request asks for the rest with If-Range, if some bytes are durable. Any other mode may follow.
     case resume
@@ -28,8 +29,8 @@ struct Attempts: Sendable, Hashable {
     case restart
   }
 
-  /// Whether a range fails because the server is in trouble, which is no refusal. If the server answers the request for
-  /// everything, it works again, and Haul requests the range once more.
+  /// Whether ranges fail because the server has problems, which is not a refusal of ranges. If the server answers a request for
+  /// the whole file, it works again, and Haul requests the range once more.
   enum Outage: Sendable, Hashable {
     /// Ranges have failed fewer than three times because of trouble in the server. `suspected` may follow.
     case none
@@ -39,9 +40,9 @@ struct Attempts: Sendable, Hashable {
     case over
   }
 
-  /// What the next request asks for.
+  /// The part of the file that the next request asks for.
   var mode = Mode.resume
-  /// The number of times that the source was found replaced; kept in the checkpoint.
+  /// The number of times that the source has changed, as in the checkpoint.
   var changes = 0
   /// The number of consecutive range answers without a new byte.
   var zeroProgress = 0
@@ -49,11 +50,11 @@ struct Attempts: Sendable, Hashable {
   var askedPlainRange = false
   /// Whether a request without Range was sent in response to row 12 or 27.
   var askedWhole = false
-  /// How far row 27 has come with a range that failed because the server was in trouble.
+  /// The state of row 27 for a range that failed because the server had problems.
   var outage = Outage.none
   /// The number of consecutive answers that contradicted the record (row 11).
   var contradictions = 0
-  /// Whether a repeated answer differed from the part's bytes. Then no whole answer is compared with the part any more.
+  /// Whether a repeated answer differed from the part's bytes. If so, Haul compares no further whole answer with the part.
   var differed = false
   /// Whether a probe was sent in response to row 15.
   var probed = false
@@ -67,7 +68,7 @@ struct Attempts: Sendable, Hashable {
   var wholeOnly = false
   /// Whether the part file holds bytes of more than one answer.
   var spliced = false
-  /// Whether the end of the last body did not prove that it is complete (rows 21 and 23). Then its digest must.
+  /// Whether the end of the last body did not prove that it is complete (rows 21 and 23), so that its digest must prove it.
   var isDoubtful = false
   /// The digest of the first whole file, if it was not the wanted one; the second download is in progress.
   var mismatch: ExpectedDigest?
@@ -153,12 +154,12 @@ struct Attempts: Sendable, Hashable {
     }
   }
 
-  /// Notes that a range has failed because the server was in trouble, and that Haul requests everything.
+  /// Records that a range has failed because the server had problems, and that Haul requests the whole file.
   mutating func noteOutage() {
     if outage == .none { outage = .suspected }
   }
 
-  /// Notes that a whole answer was compared with the part and differs.
+  /// Records that a whole answer was compared with the part and differs.
   mutating func noteDifference() {
     differed = true
     note(.onceWhole)

@@ -149,9 +149,9 @@ private func shortRow(_ framing: Framing) -> Int {
 
 /// Decides what to do if the digest of the file is `found` instead of the wanted one.
 ///
-/// A file that came whole in one answer is what the source has, and a new download changes nothing. Haul downloads once more
-/// if the file was put together from several answers, if only the digest could prove that it is complete, or if the server
-/// stated the wanted digest. If the second download has the same digest, it is the source's.
+/// If the file came whole in one answer, it is the source's file, and a new download would change nothing. Haul downloads once
+/// more if the file was put together from several answers, if only the digest could prove that it is complete, or if the server
+/// stated the wanted digest. If the second download has an equal digest, it is the source's file.
 func decideMismatch(_ state: TransferState, found: ExpectedDigest) -> BodyEnding {
   let attempts = state.attempts
   let isOfJob = state.policy.digest != nil

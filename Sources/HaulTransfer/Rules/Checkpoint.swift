@@ -43,12 +43,12 @@ package struct Checkpoint: Sendable, Hashable {
   /// The final path of the file that Haul intends to publish; nil before. Haul sets it just before the rename, when all bytes
   /// are durable.
   package var publishing: String?
-  /// A response that came instead of the rest; see ``SuspectPage``.
+  /// A response that came instead of the rest of the file; see ``SuspectPage``.
   var suspect: SuspectPage?
-  /// The server's last refusals of a range; nil if there was none.
+  /// The server's last equal refusals of a range; nil if there was none.
   var refusal: RangeRefusal?
 
-  /// Identical refusals of a range in a row.
+  /// A number of equal refusals of a range in a row.
   struct RangeRefusal: Sendable, Hashable, Codable {
     /// The status of the response; 0 if no response came.
     var status: Int
@@ -87,7 +87,7 @@ package struct Checkpoint: Sendable, Hashable {
     return !durable.isEmpty
   }
 
-  /// Sets ``durable``. New bytes were compared with those before them, so this clears ``isMoved`` and ``isFromElsewhere``.
+  /// Sets ``durable``. New bytes were compared with the bytes before them, so this clears ``isMoved`` and ``isFromElsewhere``.
   mutating func advance(to durable: ByteRanges) {
     if durable != self.durable { (isMoved, isFromElsewhere) = (false, false) }
     self.durable = durable

@@ -29,7 +29,7 @@ struct Representation: Sendable, Hashable {
   var hasWeakValidator = false
 }
 
-/// What to do with an answer. Decided from its head, before a byte of its body is written.
+/// What to do with an answer. Haul decides from its head, before it writes a byte of its body.
 enum Action: Sendable, Equatable {
   /// Take the body as bytes `start..<end` of the file. Compare the bytes before `compareUntil` with the disk, which already has
   /// them. A difference means that the source changed; see `TransferState.overlapDiffered`.

@@ -60,7 +60,7 @@ func decideRefused(
 }
 
 extension TransferState {
-  /// Whether an answer of `status` to a range request calls for a request without a range.
+  /// Returns whether Haul should request the whole file after a range request was answered with `status`.
   ///
   /// Answers about the client come first: logins (401), rate limits (429, 503), the wrong connection (421). Temporary errors
   /// are retried after a pause. They count as caused by the range after three equal answers, or after an answer to a plain

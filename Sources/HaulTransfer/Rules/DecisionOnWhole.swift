@@ -1,4 +1,4 @@
-/// Rows 10 to 12 and 26, and the ordinary answer to an ordinary request: 200 OK.
+/// Decides rows 10 to 12 and 26, and the ordinary answer to an ordinary request: 200 OK.
 func decideWhole(
   _ state: TransferState, asked: RequestKind, head: ResponseHead, now: HTTPDate
 ) -> TableDecision<Action> {

@@ -16,7 +16,7 @@ package struct ExpectedType: Sendable, Hashable, CustomStringConvertible {
 
   package var description: String { "\(type)/\(subtype ?? "*")" }
 
-  /// Whether a response of `mediaType` may be the file. A response without a type may not.
+  /// Returns whether a response of `mediaType` may be the file; false for a response without a type.
   func allows(_ mediaType: String?) -> Bool {
     guard let mediaType else { return false }
     return subtype == nil ? mediaType.hasPrefix("\(type)/") : mediaType == description

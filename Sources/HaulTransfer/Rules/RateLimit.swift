@@ -22,7 +22,7 @@ public final class RateLimit: Sendable {
     set { pace.withLock { $0.change(to: newValue, now: .now) } }
   }
 
-  /// Returns the time until something may be read; zero or negative if it may be read now.
+  /// Returns the time until the next byte may be read; zero or negative if it may be read now.
   func wait(now: ContinuousClock.Instant) -> Duration { pace.withLock { $0.wait(now: now) } }
 
   /// Counts `count` bytes that were read.
@@ -31,10 +31,10 @@ public final class RateLimit: Sendable {
   }
 }
 
-/// Calculates when bytes may be read to keep a rate. It reads no clock: time is passed in. Clock: `ContinuousClock`.
+/// Calculates when bytes may be read to keep a rate. It reads no clock: callers pass the time. Clock: `ContinuousClock`.
 ///
-/// Each byte moves the time until which the rate is used up, and before that time nothing more is read. A piece may thus be
-/// larger than the rate allows when it comes. What follows waits longer then.
+/// Each byte moves the time until which the rate is used up. Before that time no further byte is read. A piece may be larger
+/// than the rate allows at once; the next piece then waits longer.
 struct RatePace {
   /// The unused time that may still be used later, because waiting exchanges wake a little late.
   static let slack = Duration.milliseconds(100)

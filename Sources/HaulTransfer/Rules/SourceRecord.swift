@@ -31,15 +31,15 @@ package struct SourceRecord: Sendable, Hashable {
     self.resource = resource
   }
 
-  /// The field that makes a request conditional: the source sends the file only if it changed. Nil without a validator. With
-  /// an entity tag the date says nothing more (§13.1.3).
+  /// The field that makes a request conditional: the source sends the file only if it has changed. Nil without a validator. If
+  /// there is an entity tag, the date is not used (RFC 9110 §13.1.3).
   var condition: ResponseHead.Field? {
     if let entityTag { return .init("If-None-Match", entityTag) }
     return lastModified.map { .init("If-Modified-Since", $0) }
   }
 
-  /// Whether a 304 may refer to this representation. If the 304 repeats a validator, it must equal the one that was sent, by
-  /// weak comparison (§8.8.3.2).
+  /// Returns whether a 304 may refer to this representation. If the 304 repeats a validator, it must equal the one that Haul
+  /// sent, by weak comparison (RFC 9110 §8.8.3.2).
   func isMeant(by head: ResponseHead) -> Bool {
     if let entityTag {
       let tags = head.values("ETag")
@@ -100,6 +100,6 @@ extension SourceRecord {
 }
 
 extension WebURL {
-  /// The name of the URL in a ``SourceRecord``: its SHA-256.
+  /// The key of the URL in a ``SourceRecord``: its SHA-256.
   var resource: String { DigestAlgorithm.sha256(of: text) }
 }

@@ -28,15 +28,15 @@ package struct SuspectPage: Sendable, Hashable, Codable {
       && length == new.completeLength
   }
 
-  /// Whether a repetition of this response would make it the new content of a file of `type`.
+  /// Returns whether a repetition of this response would make it the new content of a file of `type`.
   func isConfirmable(for type: String?) -> Bool { validator != nil && mediaType == type }
 
-  /// Whether `new` may replace a file of `type`, since the same response came before.
+  /// Returns whether `new` may replace a file of `type`, because an equal response came before.
   func confirms(_ new: Representation, type: String?, now: HTTPDate) -> Bool {
     isRepeated(by: new) && isConfirmable(for: type) && now.seconds - firstSeen >= Self.patience
   }
 
-  /// Returns the page to remember after `new`. If `new` is the same response again, this page stays with its first time.
+  /// Returns the page to remember after `new`. If `new` equals this page, this page stays with its first time.
   func next(_ new: Representation, now: HTTPDate) -> SuspectPage {
     isRepeated(by: new) ? self : SuspectPage(new, now: now)
   }
@@ -48,12 +48,13 @@ struct KnownFile: Sendable {
   var mediaType: String?
   /// The length of the whole file in bytes; nil if it is not known.
   var length: Int64?
-  /// The number of bytes that would be lost.
+  /// The number of saved bytes that would be lost.
   var saved: Int64
   /// See ``Checkpoint/isMoved``.
   var isMoved = false
 
-  /// Returns why `new` looks like an error page, as a clause, or nil if it does not. `isSame`: `new` has the file's validator.
+  /// Returns why `new` looks like an error page, as a clause; nil if it does not. With `isSame`, `new` has the file's
+  /// validator.
   func suspicion(of new: Representation, isSame: Bool) -> String? {
     let isPage = new.mediaType == "text/html"
     if isPage, mediaType.map({ $0 != new.mediaType }) ?? !isSame {
@@ -74,7 +75,7 @@ struct KnownFile: Sendable {
     return nil
   }
 
-  /// Whether a file of `length` bytes would lose much of what is saved.
+  /// Returns whether a file of `length` bytes would lose many of the saved bytes.
   func isMuchLonger(than length: Int64) -> Bool {
     length < saved / 2 && saved - length >= Self.leastLoss
   }
@@ -87,7 +88,7 @@ struct KnownFile: Sendable {
   /// The smallest loss in bytes that makes a shorter response suspect.
   private static let leastLoss: Int64 = 16_384
 
-  /// The number of equal bytes that prove that a response is the same file. Two texts may begin with the same line.
+  /// The number of equal bytes that prove that a response is the file. Two texts may begin with one line.
   static let leastProof: Int64 = 1024
 }
 

@@ -1,4 +1,4 @@
-/// What a request asked for. The decision about its answer depends on this kind.
+/// The kind of a request. The decision about its answer depends on it.
 enum RequestKind: Sendable, Hashable {
   /// The request asks for the whole file, without Range.
   case whole
@@ -28,7 +28,7 @@ enum Step: Sendable, Equatable {
 
 /// All facts that the decisions depend on.
 struct TransferState: Sendable, Hashable {
-  /// What the job demands or tolerates.
+  /// The requirements of the job, and what it tolerates.
   struct Policy: Sendable, Hashable {
     /// The maximum length in bytes; nil for no limit. A longer file fails.
     var maximumLength: Int64?
@@ -40,15 +40,15 @@ struct TransferState: Sendable, Hashable {
     var digest: ExpectedDigest?
     /// Whether a body without length counts as complete when the connection closes.
     var acceptUnverifiedLength = false
-    /// Whether the file comes over HTTP. Only there can an error page replace it, and can a failure be due to the range.
+    /// Whether the file comes over HTTP. Only over HTTP can an error page replace the file, and can a range cause a failure.
     var isHTTP = true
-    /// Whether the request has a body. Then a 201 may carry the file.
+    /// Whether the request has a body. If so, a 201 may carry the file.
     var sendsBody = false
     /// The maximum number of consecutive redirects.
     var maximumRedirects = 10
 
-    /// Returns why a file of that length is not the one that the job demands, or nil if it is or one of the lengths is not
-    /// known.
+    /// Returns why a file of that length is not the file that the job requires; nil if it may be, or if one of the lengths is
+    /// not known.
     func refusal(ofLength length: Int64?) -> TransferError? {
       guard let length, let expectedLength, length != expectedLength else { return nil }
       return TransferError(
@@ -60,17 +60,17 @@ struct TransferState: Sendable, Hashable {
   var checkpoint: Checkpoint?
   /// The source's validators for a finished file that is downloaded only if it changed; nil if there is none.
   var present: SourceRecord?
-  /// The digest that the server states of the representation under way.
+  /// The digest that the server states for the current representation.
   var stated: ExpectedDigest?
   /// The length that an earlier answer stated. A later answer may state none.
   var earlierLength: Int64?
   /// The validator of the answer with ``earlierLength``; nil if it had none.
   var earlierValidator: Validator?
-  /// The length that the answer under way must have, since it states none and may be of the version whose length is known.
+  /// The length that the current answer must have, because it states none and may carry the version whose length is known.
   var requiredLength: Int64?
-  /// What has been tried.
+  /// The attempts that the download has already made.
   var attempts: Attempts
-  /// What the job demands.
+  /// The requirements of the job.
   var policy: Policy
 
   /// Creates the state of a download that starts, or that continues from `checkpoint`.
@@ -117,8 +117,8 @@ struct TransferState: Sendable, Hashable {
       fields: fields, asked: .part(range: range, fresh: gap.lowerBound, ifRange: ifRange))
   }
 
-  /// Returns the field that makes a request for everything conditional, or nil. It applies only at the URL that ``present``
-  /// records, until an answer could not be believed or another body has begun. `resource` is as in `SourceRecord`.
+  /// Returns the field that makes a request for the whole file conditional; nil for none. It is used only at the URL that
+  /// ``present`` records, until Haul rejects an answer or another body begins. `resource` is as in `SourceRecord`.
   func condition(at resource: String?) -> ResponseHead.Field? {
     guard let present, present.resource == resource, checkpoint == nil, attempts.mode == .resume
     else { return nil }
@@ -179,11 +179,11 @@ struct TransferState: Sendable, Hashable {
     present?.suspect = page
   }
 
-  /// The statuses of temporary errors. Haul repeats a range request that gets one before it gives the range up.
+  /// The statuses of temporary errors. If a range request gets one, Haul repeats it before it gives the range up.
   static let passing: Set<Int> = [408, 425, 500, 502, 504]
 
-  /// Counts a failure of a request without any bytes. Returns whether to ask once for everything because the range may be the
-  /// cause: at once if waiting changes nothing, otherwise after three failures in a row (row 27).
+  /// Counts a failure of a request without any bytes. Returns whether to request the whole file once because the range may be
+  /// the cause. The result is true at once if waiting would change nothing, otherwise after three failures in a row (row 27).
   mutating func failed(_ error: TransferError, asked: RequestKind) -> Bool {
     guard policy.isHTTP, asked.isRange, !attempts.askedWhole else { return false }
     switch error.errorClass {
@@ -199,21 +199,21 @@ struct TransferState: Sendable, Hashable {
     return true
   }
 
-  /// Notes that the overlap of an accepted range differs from the disk: row 5, found late.
+  /// Records that the overlap of an accepted range differs from the disk: row 5, found late.
   mutating func overlapDiffered() -> TableDecision<Action> {
     attempts.note(.changedRestart)
     attempts.differed = true
     return TableDecision(5, .changedRestart)
   }
 
-  /// Notes that a whole answer differs from the part that it was compared with: row 10 or 12, found late.
+  /// Records that a whole answer differs from the part that it was compared with: row 10 or 12, found late.
   mutating func wholeDiffered() -> TableDecision<Action> {
     attempts.noteDifference()
     return TableDecision(12, .onceWhole)
   }
 
-  /// Whether a whole answer with this head can be compared with the part while it arrives. `least`: the number of bytes that
-  /// the part must have from 0 on.
+  /// Returns whether a whole answer with this head can be compared with the part while it arrives. `least` is the number of
+  /// bytes from 0 on that the part must have.
   func canCompare(_ new: Representation, _ head: ResponseHead, least: Int64) -> Bool {
     guard let checkpoint, !attempts.differed, attempts.mismatch == nil else {
       return false

@@ -52,8 +52,8 @@ package struct Netrc: Sendable {
   /// Returns the first entry for a machine, which is a host as ``WebURL/hostKey`` spells it.
   func entry(of machine: String) -> Entry? { entries.first { $0.machine == machine } }
 
-  /// Returns the user and password for `url`, an http or https URL. `isHome` says that the URL has the origin that the
-  /// job names, and that no redirect has left that origin.
+  /// Returns the user and password for `url`, an http or https URL. With `isHome`, the URL has the origin that the job names,
+  /// and no redirect has left that origin.
   func login(for url: WebURL, isHome: Bool) -> Login? {
     let named = entry(of: "\(url.host):\(url.port)")
     let entry =
@@ -67,8 +67,8 @@ package struct Netrc: Sendable {
     return entry.map { Login(user: $0.login, password: $0.password) }
   }
 
-  /// Returns, as a clause, why the file has no login for `url` although it knows the host; nil if it has one or does
-  /// not know the host.
+  /// Returns, as a clause, why the file has no login for `url` although it has an entry for the host; nil if it has a login, or
+  /// no such entry.
   func misfit(for url: WebURL, isHome: Bool) -> String? {
     guard login(for: url, isHome: isHome) == nil,
       let near = entries.first(where: {

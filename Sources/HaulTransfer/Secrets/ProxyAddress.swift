@@ -54,8 +54,8 @@ public struct ProxyAddress: Sendable, Hashable {
     self.url = "\(scheme)://\(host)"
   }
 
-  /// Reads a proxy from the value of an environment variable; nil for any other text (curl(1), --proxy). The scheme may
-  /// be missing. So may the port, which is then 1080, or 443 over https. A user and a password are allowed.
+  /// Reads a proxy from the value of an environment variable; nil for any other text (curl(1), --proxy). The scheme may be
+  /// missing. The port may be missing; it is then 1080, or 443 for https. A user and a password are allowed.
   init?(environment text: String) {
     var text = text.contains("://") ? text[...] : "http://\(text)"
     guard let colon = text.firstRange(of: "://") else { return nil }
