@@ -20,10 +20,10 @@ struct ArgumentLexer {
 
   init(_ arguments: [String]) { self.arguments = arguments }
 
-  /// Whether text after `=` was not read. The option then takes no value.
+  /// Whether text after `=` was not read, because the option takes no value.
   var hasUnclaimedValue: Bool { attached != nil }
 
-  /// Returns the next token, or nil at the end.
+  /// Returns the next token; nil at the end.
   mutating func next() -> Token? {
     attached = nil
     if let letter = cluster.popFirst() { return .option("-\(letter)") }
@@ -44,8 +44,8 @@ struct ArgumentLexer {
     return .option(String(argument[..<equals]))
   }
 
-  /// Returns the value of the option just returned: the text attached to it (`--name=v`, `-c4`), or else the whole next
-  /// argument. Returns nil if there is none.
+  /// Returns the value of the last option: the text attached to it (`--name=v`, `-c4`), or otherwise the whole next argument.
+  /// Returns nil if there is no value.
   mutating func value() -> String? {
     if let value = attached {
       attached = nil

@@ -1,7 +1,7 @@
 import HaulSystem
 
-/// Reads the arguments of a command into a new instance of the command. A property takes the value of its option, or else of
-/// its environment variable. Otherwise it keeps its default.
+/// Reads the arguments of a command into a new instance of the command. A property takes the value of its option; without the
+/// option, the value of its environment variable. Otherwise it keeps its default.
 struct CommandParser<C: Command> {
   let environment: [String: String]
 

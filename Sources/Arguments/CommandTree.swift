@@ -61,8 +61,8 @@ package struct CommandTree: Sendable {
     }
   }
 
-  /// Returns what `arguments` ask for, without running anything. `environment` provides defaults, and COLUMNS the width of
-  /// help.
+  /// Returns the action that `arguments` request, without running it. `environment` provides default values, and COLUMNS gives
+  /// the width of help.
   func resolve(_ arguments: [String], environment: [String: String]) -> Resolution {
     var node = root
     var path = root.name

@@ -26,7 +26,7 @@ struct Setter<Root>: Sendable {
       candidates: Value.candidates)
   }
 
-  /// Creates a setter for a property that is nil until set. It uses the last text. All texts must be readable.
+  /// Creates a setter for a property that is nil by default. It uses the last text. All texts must be readable.
   static func last<Value: OptionValue>(
     optional path: any WritableKeyPath<Root, Value?> & Sendable, where rule: Rule<Value> = Rule()
   ) -> Setter {
@@ -38,7 +38,7 @@ struct Setter<Root>: Sendable {
       candidates: Value.candidates)
   }
 
-  /// Creates a setter that passes each value to `store`, so the last one wins. All texts must be readable.
+  /// Creates a setter that passes each value to `store`, so that the last value stays. All texts must be readable.
   static func storing<Value: OptionValue>(
     _ store: @escaping @Sendable (inout Root, Value) -> Void
   ) -> Setter {
@@ -64,7 +64,7 @@ struct Setter<Root>: Sendable {
       candidates: Value.candidates)
   }
 
-  /// A condition on a value besides its type.
+  /// A condition on a value, in addition to its type.
   struct Rule<Value: OptionValue>: Sendable {
     var expected: @Sendable (_ insteadOf: String) -> String = {
       Value.expected(insteadOf: $0)
