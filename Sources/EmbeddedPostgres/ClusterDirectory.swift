@@ -5,8 +5,8 @@ import HaulSystem
 
 /// The layout of the cluster's directory, which no other user can change.
 ///
-/// If root starts the server, it runs as `postgres`. That user must not change what root writes and reads here, so it owns
-/// only the data and the socket's directory.
+/// If root starts the server, it runs as `postgres`. That user must not change files that root writes and reads here, so it
+/// owns only the data and the socket's directory.
 struct ClusterDirectory: Sendable {
   let location: ClusterLocation
   let user: ServerUser
@@ -73,8 +73,9 @@ struct ClusterDirectory: Sendable {
     return major
   }
 
-  /// Returns the directory of the socket, and creates it if it is missing. It is in the cluster's directory. If the socket's
-  /// path would be too long for the kernel (unix(7): 108 bytes), it is in a shorter directory of the caller.
+  /// Returns the directory of the socket, and creates it if it is missing. The directory is in the cluster's directory. If the
+  /// socket's path would be too long for the kernel (unix(7): 108 bytes), it is in a shorter directory that belongs to the
+  /// caller.
   func socketDirectory() throws(EmbeddedPostgresError) -> String {
     let (parent, directory) = socketPlace
     if let parent { try makeOwn(parent) }
@@ -108,7 +109,7 @@ struct ClusterDirectory: Sendable {
     try make(path, owner: geteuid(), group: getegid(), mode: ownMode)
   }
 
-  /// Creates a directory that only `owner` can change, or checks that an existing one is like that.
+  /// Creates a directory that only `owner` can change, or checks that an existing directory is like that.
   ///
   /// A symbolic link to such a directory is accepted if the link also belongs to `owner`.
   func make(
@@ -177,7 +178,7 @@ struct ClusterDirectory: Sendable {
     return end == path.startIndex ? "/" : String(path[..<end])
   }
 
-  /// Returns lstat(2) of a path; nil with errno if it fails.
+  /// Returns lstat(2) of a path; nil if it fails, with the reason in errno.
   static func status(_ path: String) -> stat? {
     var found = stat()
     return unsafe lstat(path, &found) == 0 ? found : nil

@@ -6,9 +6,9 @@ import Glibc
 package struct ClusterLocation: Sendable, Equatable {
   /// The absolute path of the cluster's directory.
   package let directory: String
-  /// The directory `XDG_RUNTIME_DIR`, which gives the socket a short path; nil if the user has none.
+  /// The directory `XDG_RUNTIME_DIR`, which gives the socket a short path; nil if the user has no such directory.
   let runtimeDirectory: String?
-  /// The directories in which to find PostgreSQL's programs: those of `PATH` and of Debian's packages.
+  /// The directories in which to find PostgreSQL's programs: the directories of `PATH` and of Debian's packages.
   let programDirectories: [String]
 
   /// The data directory, below ``directory``.

@@ -2,7 +2,8 @@ import FoundationEssentials
 import Glibc
 import HaulSystem
 
-/// Creates a cluster's data completely or not at all: makes it next to its final path, and renames it once it is durable.
+/// Creates a cluster's data completely or not at all: creates the data next to their final path, and renames them once they are
+/// durable.
 struct ClusterMaker {
   let directory: ClusterDirectory
   let turn: FileLock
@@ -30,7 +31,7 @@ struct ClusterMaker {
     try syncDirectory()
   }
 
-  /// Removes what a killed initdb left. Does so as the user who owns these files, because they may contain links.
+  /// Removes the files that a killed initdb left. Does so as the user who owns these files, because they may contain links.
   func removeLeftovers() async throws(EmbeddedPostgresError) {
     let path = directory.newData
     guard ClusterDirectory.status(path) != nil else { return }

@@ -14,7 +14,7 @@ extension EmbeddedPostgresError {
   }
 }
 
-/// Runs `body`, and turns the error of a failed system call into an `EmbeddedPostgresError`.
+/// Runs `body`, and translates the error of a failed system call into an `EmbeddedPostgresError`.
 func translating<R>(
   _ body: @autoclosure () throws(SystemError) -> R
 ) throws(EmbeddedPostgresError) -> R {

@@ -9,8 +9,8 @@ enum ServerLog {
     return complaints.last ?? lines.last ?? "it said nothing"
   }
 
-  /// Returns whether the disk is full: because the text says so, or because no space is left on the file system of
-  /// `directory`. A full disk may keep the server from writing any text.
+  /// Returns whether the disk is full, because the text says so or because no space is left on the file system of `directory`.
+  /// A full disk may prevent the server from writing any text.
   static func isDiskFull(_ text: String, in directory: String) -> Bool {
     if ["No space left on device", "Disk quota exceeded"].contains(where: text.contains) {
       return true

@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 import HaulCLinux
 
-/// The processes that serve a data directory, as the kernel knows them, whatever files say.
+/// The processes that serve a data directory according to the kernel, not to files.
 ///
 /// From its start on, a process of a server has the data directory as its working directory and runs a program named
 /// `postgres`. A process that has ended but was not collected has no working directory.
@@ -29,7 +29,7 @@ struct ServerProcesses {
     return ["postgres", "postgres (deleted)"].contains(program.split(separator: "/").last)
   }
 
-  /// Whether any such process exists, such as one that outlived its postmaster for a moment.
+  /// Whether any process of the server exists, such as one that has outlived its postmaster for a moment.
   var isAnyLeft: Bool {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
     return names.contains { name in pid_t(name).map(contain) ?? false }

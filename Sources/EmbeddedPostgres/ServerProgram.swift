@@ -76,8 +76,8 @@ final class ServerProgram: Sendable {
 
   /// Runs a program to its end.
   ///
-  /// `turn` becomes its standard input, so that the lock is held until the program ends, even if the caller is killed. So no
-  /// other process works on the same files meanwhile.
+  /// `turn` becomes its standard input, so that the lock is held until the program ends, even if the caller is killed. No other
+  /// process then works on these files.
   ///
   /// - Returns: the output, up to 64 KiB, and whether the exit code was 0.
   /// - Throws: `cancelled`, or the error if the program cannot be started. A failure of the program is not an error.

@@ -3,10 +3,10 @@ import Glibc
 import HaulSystem
 import Postgres
 
-/// Starts the server of a cluster, whatever its state: none, starting, ready, stopping or crashed.
+/// Starts the server of a cluster in any state: none, starting, ready, stopping or crashed.
 ///
-/// The caller is a user of the server and holds the turn lock. So no other process starts or stops the server meanwhile,
-/// unless it had begun to stop it before. There is no time limit while a process of the server lives: recovery may take long,
+/// The caller is a user of the server and holds the turn lock. So no other process starts or stops the server meanwhile, unless
+/// it had begun to stop the server before. There is no time limit while a process of the server lives: recovery may take long,
 /// and the person at the terminal can end the wait.
 struct ServerStart {
   let directory: ClusterDirectory

@@ -1,8 +1,8 @@
 import Glibc
 import HaulSystem
 
-/// The system user that runs the server and owns its data. This is the caller; for root it is `postgres`, because PostgreSQL
-/// refuses to run as root.
+/// The system user that runs the server and owns its data. This is the caller; if the caller is root, it is `postgres`, because
+/// PostgreSQL refuses to run as root.
 struct ServerUser: Sendable, Equatable {
   let name: String
   let id: uid_t
