@@ -1,10 +1,10 @@
 import Glibc
 import Synchronization
 
-/// Queues text for standard error, so that a reader that does not read delays no thread.
+/// A queue of text for standard error, so that a slow reader delays no thread.
 ///
 /// While the reader keeps up, a piece is written before ``append(_:)`` returns, so a killed process loses no text. Otherwise
-/// pieces wait for a separate thread, up to ``limit`` bytes. Pieces beyond that are lost and counted.
+/// pieces wait for a separate thread, up to ``limit`` bytes. Further pieces are lost and counted.
 final class ErrorQueue: Sendable {
   private struct State {
     var waiting: [[UInt8]] = []
@@ -13,7 +13,7 @@ final class ErrorQueue: Sendable {
     var lost = 0
     /// Whether the thread writes, or is about to.
     var isWriting = false
-    /// Whether a terminal did not accept a piece in time. No thread waits for it until it has accepted everything.
+    /// Whether a terminal did not accept a piece in time. No thread waits for the terminal until it has accepted everything.
     var isStalled = false
   }
 
@@ -61,7 +61,7 @@ final class ErrorQueue: Sendable {
     }
   }
 
-  /// Writes `bytes` now or later. Blocks for at most a tenth of a second, and only once while a terminal is stopped.
+  /// Writes `bytes` now or later. Blocks for at most 100 ms, and only once while a terminal is stopped.
   func append(_ bytes: [UInt8]) {
     let begins = state.withLock { state -> Bool in
       var bytes = bytes

@@ -58,7 +58,7 @@ private final class IOQueue: Sendable {
       return true
     }
 
-    /// Returns what a thread does next. A thread that gets `sleep` counts as sleeping from now on.
+    /// Returns the next action of a thread. A thread that gets `sleep` counts as sleeping from now on.
     mutating func next() -> Next {
       guard head < waiting.count, let first = waiting[head] else {
         guard !isClosed else { return .end }
