@@ -28,7 +28,7 @@ package struct ResubmitReply: Sendable, Equatable {
 private struct ResubmitCounts: Sendable, Decodable {
   let takenOver: Int
   let unfinished: Int
-  /// The number of lines that were finished already or have taken over a job.
+  /// The number of lines whose files were already downloaded or that have taken over a job.
   let lines: Int
 }
 

@@ -59,7 +59,7 @@ extension JobQueue {
     try await rows("SELECT haul.end_submission($1::uuid)", [key])
   }
 
-  /// Tells the database that the sender of this submission is alive. The transaction then holds the submission.
+  /// Tells the database that the sender of this submission is alive. After this the transaction holds the submission.
   func renew(_ key: String) async throws {
     try await rows("SELECT haul.renew_submission($1::uuid)", [key])
   }

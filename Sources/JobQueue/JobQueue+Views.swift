@@ -275,7 +275,7 @@ extension JobQueue {
     }
   }
 
-  /// Runs `body`. If it throws that no `kind` of this name exists, adds similar names to the error.
+  /// Runs `body`. If it throws because no `kind` has this name, adds similar names to the error.
   func naming<Result>(
     _ kind: String, _ name: String, _ body: () async throws -> Result
   ) async throws -> Result {

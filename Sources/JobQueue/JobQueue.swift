@@ -8,7 +8,7 @@ import Schema
 /// connection is lost throws; it is then unknown whether the call took effect. `work` may be repeated with an equal number.
 package struct JobQueue: Sendable {
   let connection: Connection
-  /// Is called before every repetition after SQLSTATE 40P01 or 40001.
+  /// Called before every repetition after SQLSTATE 40P01 or 40001.
   let onRetry: @Sendable (SQLState) -> Void
 
   /// Creates a queue that makes its calls over `connection`.

@@ -27,8 +27,8 @@ package enum RolePrefix {
     try await connection.query("SELECT \(sql)")[0].decode(0)
   }
 
-  /// Returns another database in which the owner role with this prefix owns objects, or another schema of this database; nil
-  /// if there is none.
+  /// Returns another database in which the owner role with this prefix owns objects, or another schema of this database; nil if
+  /// there is none.
   static func holder(of prefix: String, _ connection: Connection) async throws -> String? {
     let rows = try await connection.query(
       """
@@ -61,7 +61,7 @@ extension Migrator {
     }
   }
 
-  /// Returns the prefix of an existing pool, or the one for a new pool.
+  /// Returns the prefix of an existing pool; if there is no pool, the prefix for a new one.
   static func prefix(_ connection: Connection, _ roles: Roles) async throws -> String {
     let wanted = roles.prefix ?? RolePrefix.usual
     // A schema without Haul's tables may have been made for a new pool. This user may have no right to look into it.

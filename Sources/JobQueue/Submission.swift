@@ -207,7 +207,7 @@ package struct SubmitReply: Sendable, Equatable {
   }
 }
 
-/// The reply of `haul.submit`.
+/// The reply of the SQL function `haul.submit`.
 struct SubmitChunkReply: Sendable, Decodable {
   let submitted: Int
   let skipped: Int
@@ -225,7 +225,7 @@ struct SubmitChunkReply: Sendable, Decodable {
   var lines: Int { submitted + skipped + requeued + refreshed }
 }
 
-/// The reply of `haul.replace`.
+/// The reply of the SQL function `haul.replace`.
 struct ReplaceReply: Sendable, Decodable {
   let replaced: Int
   let skipped: Int
