@@ -1,4 +1,4 @@
-/// Turns the bytes of a list into items. It chooses the splitter and the parser by the first bytes.
+/// Converts the bytes of a list to items. It chooses the splitter and the parser by the first bytes.
 struct ListCutter: Sendable {
   private let name: String
   private let choices: ListChoices

@@ -65,7 +65,7 @@ package enum ListField: Equatable, Sendable {
     }
   }
 
-  /// The fault of a value that this field cannot have.
+  /// The fault for a value that this field cannot have.
   var noSuchValue: ListFault {
     ListFault("\(name) is not a text" + (self == .url ? "" : ", whole number, true or false"))
   }
@@ -94,7 +94,8 @@ package enum ListField: Equatable, Sendable {
   /// Returns the field with exactly this name.
   static func named(_ name: String) -> ListField? { byName[name] }
 
-  /// Returns the field that a name in lower case may stand for. The name is not the name of any field.
+  /// Returns the field that a misspelt name in lower case may mean; nil if none is similar. The name is not the name of any
+  /// field.
   static func meant(by name: String) -> ListField? {
     if let field = foreign[name] { return field }
     // Short names resemble many words with other meanings.

@@ -8,8 +8,8 @@ package enum ListItem: Sendable, Equatable {
   case notice(String)
 }
 
-/// Turns the lines of a list into entries. If an entry spans several lines, the line that completes it returns it, or the end
-/// of the list.
+/// Converts the lines of a list to entries. If an entry spans several lines, it is returned for the line that completes it, or
+/// at the end of the list.
 protocol ListParser: Sendable {
   /// Parses the next line. Returns the item that this line completes; nil if it completes none.
   mutating func parse(_ line: ListLine) -> ListItem?
@@ -27,7 +27,7 @@ extension ListParser {
 }
 
 extension ListLine {
-  /// Returns the entry that `body` makes of this line's text, or its fault as a problem.
+  /// Returns the entry that `body` creates from this line's text, or its fault as a problem.
   func item(_ body: (String) throws(ListFault) -> ListEntry?) -> ListItem? {
     do throws(ListFault) {
       return try body(try text.get()).map { .entry($0) }

@@ -30,7 +30,7 @@ enum TextCheck {
   /// may be a list.
   ///
   /// A file is not a list if it has a NUL byte, or if more than a third of its bytes are not printable UTF-8. A smaller share
-  /// is accepted: a line in Latin-1 is one wrong line of a list, and the first read of a pipe may end within a character.
+  /// is accepted: a line in Latin-1 is one invalid line of a list, and the first read of a pipe may end within a character.
   static func fault(of bytes: [UInt8]) -> String? {
     let beginning = bytes.prefix(reach)
     if let kind = kinds.first(where: { beginning.starts(with: $0.magic) }) { return kind.clause }

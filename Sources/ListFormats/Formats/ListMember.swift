@@ -54,9 +54,9 @@ struct ListMember: Sendable, Equatable {
     return algorithms[lower].map { ListMember(.option(.digest), algorithm: $0) }
   }
 
-  /// Returns the member as ``known(_:)`` does, but rejects names that look misspelt.
+  /// Returns the member like ``known(_:)``, but rejects names that look misspelt.
   ///
-  /// - Throws: for an unknown name that resembles a field. If it were ignored, a digest might not be checked.
+  /// - Throws: an error for an unknown name that resembles a field. If the name were ignored, a digest might not be checked.
   static func certain(_ name: String) throws(ListFault) -> ListMember? {
     if let member = known(name) { return member }
     guard let meant = ListField.meant(by: name.lowercased()) else { return nil }

@@ -8,8 +8,8 @@ struct TableFields: Sendable, Equatable {
   static let semicolon = TableFields(separator: UInt8(ascii: ";"))
   static let blanks = TableFields(separator: nil)
 
-  /// Returns the separator for a table with this first line: a tab if it contains one, or else the more frequent of semicolon
-  /// and comma. If it contains none of them, returns blanks if `orBlanks` is true, or else a comma.
+  /// Returns the separator for a table with this first line: a tab if the line contains one, otherwise the more frequent of
+  /// semicolon and comma. If it contains none of them, returns blanks if `orBlanks` is true, and otherwise a comma.
   static func shown(by line: String, orBlanks: Bool) -> TableFields {
     if line.utf8.contains(UInt8(ascii: "\t")) { return .tab }
     let commas = line.utf8.count { $0 == UInt8(ascii: ",") }
