@@ -1,7 +1,7 @@
 /// The choice of the directory that `haul up` serves.
 ///
-/// For the pool, two directories of a store are two disks: jobs interrupted in one restart in the other, and files are in
-/// both. So by default, `haul up` serves the directory of the last run, wherever it is started.
+/// For the pool, two directories of a store are two disks: jobs that were interrupted in one restart in the other, and files
+/// are in both. So by default, `haul up` serves the directory of the last run, wherever it is started.
 struct UpStoreChoice {
   /// A directory that an earlier run served.
   struct Instance: Sendable, Equatable {
@@ -17,11 +17,11 @@ struct UpStoreChoice {
   static let first = "downloads"
 
   let instances: [Instance]
-  /// Returns the marker of a directory; nil if it has none.
+  /// Returns the marker id of a directory; nil if the directory has no marker file.
   let marker: (_ directory: String) -> String?
 
-  /// Returns the directory to serve if the user names none: the one below the current directory if it belongs to the store;
-  /// otherwise one that still exists. Prefers directories with interrupted jobs, then the latest one.
+  /// Returns the directory to serve if the user names none: the directory below the current one if it belongs to the store;
+  /// otherwise a directory that still exists. Prefers directories with interrupted jobs, then the latest directory.
   ///
   /// - Throws: `StandingStoreGone` if all are gone and at least one of them had interrupted jobs.
   func directory() throws(StandingStoreGone) -> String {
