@@ -1,6 +1,6 @@
 import HaulSystem
 
-/// Writes a line in one of the two formats. Both escape text that could forge a line or steer a terminal, as a JSON string
+/// Writes a line in one of the two formats. Both escape text that could fake a line or control a terminal, as a JSON string
 /// does.
 extension Logger.Format {
   func begin(

@@ -2,7 +2,7 @@ import Synchronization
 
 /// Shows a repeated line once, and then once a minute with the number of times it came.
 ///
-/// Use it for lines that are written for as long as something is wrong. A line about a change of state, such as a lost session,
+/// Use this for lines that are written for as long as a problem lasts. A line about a change of state, such as a lost session,
 /// is news each time.
 final class RepeatedLines: Sendable {
   /// Whether a line is shown.
@@ -13,7 +13,7 @@ final class RepeatedLines: Sendable {
   }
 
   private struct Told {
-    /// Milliseconds since 1970.
+    /// The time in milliseconds since 1970.
     var at: Int64
     var hidden = 0
   }
@@ -46,7 +46,7 @@ final class RepeatedLines: Sendable {
 }
 
 extension LogEvent {
-  /// Whether lines of this event complain about something that is tried repeatedly.
+  /// Whether lines of this event report a problem with an action that Haul tries repeatedly.
   var isComplaint: Bool {
     switch self {
     case .databaseLost, .databaseRetry, .janitorFailed: true
