@@ -1,7 +1,8 @@
 /// Tracks the terms of this process as leader from the database's answer in each round.
 ///
-/// If this process stands in for a leader that hangs, the answer right after its own round is "do not lead", because
-/// maintenance has just run. This answer does not end the term. A later one does, because another process has run maintenance.
+/// If this process acts for a leader that hangs, the answer right after its own round is "do not lead", because maintenance has
+/// just run. This answer does not end the term. A later "do not lead" ends it, because another process has then run
+/// maintenance.
 struct LeaderTerm {
   enum News: Equatable {
     case elected
@@ -16,12 +17,12 @@ struct LeaderTerm {
     case standsBy
   }
 
-  /// How long no maintenance may have run before a process without the leader lock leads (`haul.lead`).
+  /// How long maintenance must have stopped before a process without the leader lock leads (`haul.lead`).
   static let patience = Duration.seconds(2)
 
   private var state = State.unknown
 
-  /// Takes the database's answer at `now` to whether this process leads. Returns an event to log.
+  /// Records the database's answer at `now` to whether this process leads. Returns an event to log; nil if there is none.
   mutating func asked(leads: Bool, now: ContinuousClock.Instant) -> News? {
     switch (state, leads) {
     case (.leads, true), (.standsBy, false): return nil
