@@ -1,5 +1,5 @@
-/// Growing random waits. Each wait is between zero and a bound that doubles up to a limit. So clients that fail together do
-/// not retry together.
+/// A series of growing random waits. Each wait is between zero and a bound that doubles up to a limit. Clients that fail
+/// together thus do not retry together.
 struct Backoff {
   let first: Duration
   let limit: Duration

@@ -6,7 +6,7 @@ struct Call {
   let operation: Operation
   var watch: CallWatch
   var cancelRequest: CancelRequest?
-  /// The last result that was no error. `error` is the first error.
+  /// The last result that was not an error. `error` is the first error.
   var rows = Rows()
   var error: PostgresError?
   /// Whether the server has answered completely: nothing more arrives for this call.
@@ -17,7 +17,7 @@ struct Call {
     watch = CallWatch(deadline: now + operation.timeout)
   }
 
-  /// Whether the call may end. It may not end while a cancel request is under way, because the request would then cancel the
+  /// Whether the call may end. It may not end while a cancel request is in progress, because the request would then cancel the
   /// next call.
   var isOver: Bool {
     isAnswered && cancelRequest?.isDone ?? true
@@ -57,7 +57,7 @@ extension CallWatch.Reason {
 final class CancelRequest: Sendable {
   private let done = Atomic(false)
 
-  /// Whether the request has ended, so that it can no longer cancel anything.
+  /// Whether the request has ended, so that it can no longer cancel a statement.
   var isDone: Bool { done.load(ordering: .acquiring) }
 
   /// Sends the request. Signals `wakeUp` when the request has been delivered or has failed.

@@ -2,7 +2,7 @@
 struct CallWatch {
   typealias Instant = ContinuousClock.Instant
 
-  /// Why the server was asked to stop.
+  /// The reason why the server was asked to stop.
   enum Reason: Sendable {
     case timeout, cancellation
   }

@@ -8,7 +8,7 @@ package struct ConnectionConfiguration: Sendable {
   let queryTimeout: Duration
   /// Whether a read-only server, such as a standby, is unusable. If so, the next of several hosts is tried.
   var writes: Bool
-  /// Whether the connection must keep its server process, as session locks, LISTEN and settings need it.
+  /// Whether the connection must keep its server process. Session locks, LISTEN and settings require it.
   var needsSession: Bool
   /// Whether the server may compile statements (PostgreSQL: jit).
   let compiles: Bool
@@ -44,8 +44,8 @@ package struct ConnectionConfiguration: Sendable {
     self.compiles = compiles
   }
 
-  /// Returns SQL for the first settings of a session, or of a transaction if `isLocal`. They override what an administrator
-  /// set for the role or database.
+  /// Returns SQL for the first settings of a session, or of a transaction if `isLocal`. They override the settings that an
+  /// administrator has made for the role or database.
   ///
   /// The program has its own time-outs, waits idle for notifications, and its statements need READ COMMITTED. The setting
   /// `default_transaction_read_only` stays unchanged, because a provider sets it for a reason. `transaction_timeout` exists
@@ -60,8 +60,8 @@ package struct ConnectionConfiguration: Sendable {
     """
   }
 
-  /// Returns SQL that applies the session's settings if the process `named` serves it, and that returns which process does.
-  /// (``SessionProof``)
+  /// Returns SQL that applies the session's settings if the server process `named` runs it, and that returns the id of the
+  /// process that runs it. (``SessionProof``)
   func greeting(_ named: Int32) -> String {
     """
     BEGIN ISOLATION LEVEL READ COMMITTED;

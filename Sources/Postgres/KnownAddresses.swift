@@ -3,11 +3,12 @@ import Glibc
 import HaulSystem
 import Synchronization
 
-/// Remembers which of several servers in a connection string answered last, for this process and later ones of its user.
+/// Remembers which of several servers in a connection string answered last, for this process and for later processes of its
+/// user.
 ///
 /// The next connection starts with this server, so that a dead server at the start of the list costs its time-out only once.
-/// Only entries of the string are remembered, never resolved addresses: a name may have another address after a failover.
-/// Other processes read the server from a file without secrets, which is valid for ten minutes.
+/// Only entries of the string are remembered, never resolved addresses: a name may have another address after a failover. Other
+/// processes read the server from a file without secrets, which is valid for ten minutes.
 enum KnownAddresses {
   /// How long a process trusts the file of another one, so that a server that is back is tried again.
   private static let memory = Duration.seconds(600)

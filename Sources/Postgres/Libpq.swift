@@ -4,7 +4,7 @@ import HaulSystem
 
 /// A `PGconn`, which is closed when the value ends. Use it on one thread only. No method waits, except while resolving names.
 @safe struct Libpq: ~Copyable {
-  /// What a new connection waits for.
+  /// The event that a new connection waits for.
   enum Polling {
     case reading, writing, ready, failed
   }
@@ -38,7 +38,7 @@ import HaulSystem
   var socket: Int32 { unsafe PQsocket(handle) }
   var backendPID: Int32 { unsafe PQbackendPID(handle) }
   var errorMessage: String { unsafe String(cString: PQerrorMessage(handle)) }
-  /// Whether the next result, or the end of the results, has not fully arrived yet.
+  /// Whether the next result, or the end of the results, has not fully arrived.
   var isBusy: Bool { unsafe PQisBusy(handle) == 1 }
 
   /// The server to connect to, for a message: `the socket /run/postgresql/.s.PGSQL.5432`, `db.example.org, port 5432`.
@@ -78,7 +78,7 @@ import HaulSystem
     }
   }
 
-  /// Returns `errorMessage` as an error of the connection itself.
+  /// Returns `errorMessage` as an error of the connection, not of a statement.
   func lost() -> PostgresError {
     .connectionLost(PostgresError.oneLine(errorMessage))
   }
@@ -124,7 +124,7 @@ import HaulSystem
     if status != 1 { throw lost() }
   }
 
-  /// Returns the next result; nil if the statement has no more. Call this only if not busy. (libpq: PQgetResult)
+  /// Returns the next result; nil if the statement has no more results. Call this only if not busy. (libpq: PQgetResult)
   func nextResult() -> LibpqResult? {
     guard let result = unsafe PQgetResult(handle) else { return nil }
     return unsafe LibpqResult(result)

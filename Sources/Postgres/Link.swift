@@ -29,7 +29,7 @@ final class Link: Sendable {
     var next: Operation?
     var database = ""
     var isClosing = false
-    /// The reason for closing; nil if the program asked for it.
+    /// The reason for closing; nil if the program closed the link.
     var closingReason: PostgresError?
     /// The reason why the thread has ended; nil while it runs.
     var end: PostgresError?

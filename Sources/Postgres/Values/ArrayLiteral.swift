@@ -24,7 +24,7 @@ enum ArrayLiteral {
   }
 
   /// Returns the elements of an array that the server wrote. Returns nil for several dimensions, lower bounds other than 1, an
-  /// element that is no `Element`, or a NULL if `Element` has no null value.
+  /// element that is not a valid `Element`, or a NULL if `Element` has no null value.
   static func elements<Element: PostgresDecodable>(
     _ text: ArraySlice<UInt8>, as: Element.Type
   ) -> [Element]? {
