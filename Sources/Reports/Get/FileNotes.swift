@@ -29,7 +29,7 @@ struct FileNotes {
       "\(path): the server sent a web page, not a .\(suffix) file. Check whether it is an error or a login page. Use --expect-type to refuse such answers."
   }
 
-  /// The lines to show at the end.
+  /// The lines to show at the end of the run.
   var closing: [String] {
     var lines: [String] = []
     if pages > Self.named {

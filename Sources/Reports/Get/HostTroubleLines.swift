@@ -13,7 +13,7 @@ package struct HostTroubleLines {
   private struct Trouble: Hashable {
     var host: String
     var error: ErrorClass
-    /// Whether the files failed for good. Otherwise Haul retries them.
+    /// Whether the files finally failed. Otherwise Haul retries them.
     var isFailed: Bool
   }
 

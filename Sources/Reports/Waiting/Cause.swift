@@ -66,8 +66,8 @@ package struct AskedJobs: Sendable {
     }
   }
 
-  /// Returns whether to show an obstacle. A temporary block of a host is hidden if all its jobs wait for their own start
-  /// times: these are shown with their next try.
+  /// Returns whether to show an obstacle. A temporary block of a host is hidden if all its jobs wait for their own start times:
+  /// these are shown with their next attempt.
   static func isTold(_ obstacle: Obstacle) -> Bool {
     obstacle.kind != .blocked || obstacle.seconds == nil || obstacle.due != 0
   }
