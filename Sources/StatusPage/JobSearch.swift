@@ -9,7 +9,7 @@ struct JobSearch: Sendable, Equatable {
   var selector = JobSelector()
   /// Text that the path or URL must contain. Empty finds all jobs.
   var text = ""
-  /// The search finds only jobs with ids below this one.
+  /// The upper bound for job ids: the search finds only jobs with smaller ids.
   var before = Int64.max
 
   init() {}

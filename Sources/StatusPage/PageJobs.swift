@@ -5,7 +5,7 @@ import JobQueue
 /// Jobs in the form that the page's script reads. Keys are columns of the views. Times are in the database's format.
 struct PageJobs: Encodable, Sendable {
   var jobs: [Job]
-  /// Older jobs have ids below this one. Nil if there are no older jobs.
+  /// The upper bound for the ids of older jobs; nil if there are no older jobs.
   var older: Int64?
 
   struct Job: Encodable, Sendable {

@@ -87,7 +87,7 @@ struct PageState: Encodable, Sendable {
   struct Batch: Encodable, Sendable {
     var batch: String
     var jobs, completed, failed, cancelled, running, rate, bytes: Int64
-    /// The downloaded fractions of the unfinished jobs' files, added up: 1 is one whole file.
+    /// The sum of the downloaded fractions of all unfinished jobs' files. A complete file would add 1.
     var parts: Double
     var secondsLeft: Double?
     var steering: String?

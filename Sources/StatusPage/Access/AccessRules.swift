@@ -28,7 +28,7 @@ struct AccessRules: Sendable {
 
   static let cookie = "haul_session"
 
-  /// The token, or nil if only this machine can connect. Then every user on this machine may.
+  /// The token; nil if only this machine can connect. In this case every user on this machine may connect.
   let token: ListenToken?
 
   /// Returns the way to answer a request at `now`, in seconds since 1970.

@@ -3,7 +3,7 @@ import Glibc
 import HaulSystem
 import Synchronization
 
-/// An HTTP server that uses libmicrohttpd with one thread. It receives requests, lets a task answer each, and sends the
+/// An HTTP server that uses libmicrohttpd with one thread. It receives requests, starts a task to answer each, and sends the
 /// responses.
 ///
 /// A connection is suspended until its response is ready, so a slow response does not delay others. Every suspended connection

@@ -4,7 +4,7 @@ import Synchronization
 /// Tracks the connections of an HTTP server, so that slow clients cannot block others.
 ///
 /// A client has a fixed time to send a whole request and a fixed time to read the response. If there is no room for a new
-/// connection, the connection that has kept the server waiting longest is ended, so that a health check gets through. This type
+/// connection, the server ends the connection that has kept it waiting longest, so that a health check gets through. This type
 /// ends a connection by shutdown(2). libmicrohttpd then closes it.
 final class OpenConnections: Sendable {
   struct Limits: Sendable {
@@ -66,7 +66,7 @@ final class OpenConnections: Sendable {
     }
   }
 
-  /// Ends connections whose time is up.
+  /// Ends connections whose time has passed.
   func endLate(at now: ContinuousClock.Instant = .now) {
     connections.withLock { connections in
       for (id, connection) in connections where !connection.isEnded {

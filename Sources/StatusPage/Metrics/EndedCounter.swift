@@ -1,7 +1,7 @@
 import JobQueue
 
 /// Counts ended jobs by adding up the database's totals per minute. The database drops minutes after a week, but a counter must
-/// never fall.
+/// never decrease.
 struct EndedCounter: Sendable {
   /// The age in seconds from which a minute no longer changes. The leader adds up changes every second.
   private static let settled: Int64 = 900
@@ -12,13 +12,13 @@ struct EndedCounter: Sendable {
   /// The last known totals of each minute, or nil before the first look.
   private var seen: [Int64: EndedInMinute]?
 
-  /// Returns the first minute that the next look must read. `now` is in seconds since 1970.
+  /// Returns the first minute that the next read must contain. `now` is in seconds since 1970.
   func since(now: Double) -> Double {
     guard let newest = seen?.keys.max() else { return now - Double(Self.settled) }
     return min(now, Double(newest)) - Double(Self.settled)
   }
 
-  /// Adds the growth of each minute since the last look. The first look only records the totals.
+  /// Adds the growth of each minute since the last call. The first call only records the totals.
   mutating func see(_ minutes: [EndedInMinute]) {
     let before = seen
     var after = before ?? [:]

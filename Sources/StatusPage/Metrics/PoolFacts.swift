@@ -28,7 +28,7 @@ struct CountedFacts: Sendable {
   var batchCount: Int64
   var attempts: [AttemptResultCount]
   var failures: [FailureClass]
-  /// The age in seconds of the oldest transaction that keeps dead rows, or nil if none is visible.
+  /// The age in seconds of the oldest transaction that prevents the removal of dead rows; nil if none is visible.
   var oldestSnapshot: Double?
 
   static let mostHosts = 25

@@ -80,8 +80,8 @@ struct PoolMetrics: Sendable {
     ]
   }
 
-  /// Returns the 50 largest values by name, and the sum of the rest as `other`. Workers can add names, so their number is
-  /// limited here.
+  /// Returns the 50 largest values by name, and the sum of the rest as `other`. This limits the number of labels, because
+  /// workers can add names.
   static func bounded(_ values: [(String, Double)]) -> [(String, Double)] {
     let most = 50
     guard values.count > most else { return values }
