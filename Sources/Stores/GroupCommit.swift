@@ -42,8 +42,8 @@ package final class GroupCommit: Sendable {
     var lastRound: ContinuousClock.Instant?
     /// The time until which each file and directory is synced separately.
     var apart: ContinuousClock.Instant?
-    /// The time when a sync of the whole file system last failed. The kernel reports each failure only once, so a later sync
-    /// of everything says nothing about files that were open then.
+    /// The time when a sync of the whole file system last failed. The kernel reports each failure only once, so a later sync of
+    /// everything proves nothing about files that were open at that time.
     var failed: ContinuousClock.Instant?
   }
 
