@@ -10,7 +10,7 @@ package struct URLReplacement {
   /// A line with a new URL, and the jobs that it matched.
   private struct New {
     let line: SubmitLine
-    /// The URL of the job that the line matched last. That job may be done.
+    /// The URL of the job that the line matched last. That job may already be done.
     var met: String?
     /// Whether the line matched jobs with different URLs.
     var isAmbiguous = false
