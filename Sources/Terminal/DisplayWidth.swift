@@ -38,7 +38,7 @@ package enum DisplayWidth {
     return (String(head[..<space]), String(text[space...].dropFirst()))
   }
 
-  /// Returns the number of terminal rows of a line that is wrapped at `columns`: 1 for an empty line.
+  /// Returns the number of terminal rows of a line that is wrapped at `columns`. An empty line has 1 row.
   static func rows(of line: String, columns: Int) -> Int {
     var rows = 1
     var used = 0

@@ -1,4 +1,4 @@
-/// Cuts paths that are visible together, so that no two look the same if there is room.
+/// Cuts paths that are visible together, so that no two cut paths look alike if there is room.
 ///
 /// A cut path keeps its name, and as many directories before the name as fit. A name that is too long keeps both ends. If names
 /// look alike, the cutter first keeps the words that distinguish the paths, then the text around them.
@@ -11,8 +11,8 @@ struct PathCutter: Sendable {
   /// The largest number of paths that are kept distinct. A screen never shows more.
   private static let most = 1000
 
-  /// Prepares for cutting `paths` to about `width` columns. The paths must not contain control characters. Other paths are cut
-  /// independently, and so are all paths if there are more than a screen shows.
+  /// Prepares to cut `paths` to about `width` columns. The paths must not contain control characters. Paths that are not in
+  /// `paths` are cut independently, and so are all paths if there are more than a screen shows.
   init(_ paths: some Sequence<String>, in width: Int, ellipsis: String = "…") {
     self.ellipsis = ellipsis
     let paths = Set(paths)
@@ -105,7 +105,8 @@ struct PathCutter: Sendable {
 private struct PathWords {
   /// The position of a word. Paths of one kind have their words at the same places, even if they differ in depth.
   struct Place: Hashable, Comparable {
-    /// 0 for the name, 1 for the directory before it. The first component, which may be a host, comes last.
+    /// The number of the component, counted from the end: 0 for the name, 1 for the directory before it. The first component,
+    /// which may be a host, comes last.
     let component: Int
     /// The index of the word, counted from the end of the component.
     let word: Int
@@ -194,8 +195,8 @@ private struct PathCut {
     return text + (DisplayWidth.of(gap) > mark ? ellipsis : gap)
   }
 
-  /// Keeps the parts that distinguish the path from others by `words`. First it keeps a part of each word and the end of the
-  /// name, then the rest as far as it fits.
+  /// Keeps the parts that distinguish the path from others, which `words` names. First it keeps a part of each word and the end
+  /// of the name, then the rest as far as it fits.
   mutating func keep(_ words: [Range<Int>]) {
     let all = name..<characters.count
     keep(all.reversed().prefix(Self.end(of: columns)))

@@ -20,7 +20,7 @@ struct ProgressColumns: Equatable {
   private(set) var hasTimeLeft = true
 
   /// Chooses the columns for lines of at most `width` columns. `widestName` is the width of the longest name. `least` is the
-  /// width of the necessary part of the totals: all other columns are left out before it is cut.
+  /// width of the necessary part of the totals: all other columns are omitted before that part is cut.
   ///
   /// The column of names grows in steps, so that the other columns do not move each time a name comes or goes.
   init(width: Int, widestName: Int, least: Int) {

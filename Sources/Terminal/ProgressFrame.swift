@@ -86,10 +86,10 @@ package struct ProgressFrame: Sendable, Equatable {
 }
 
 private enum Fraction {
-  /// The largest fraction of anything incomplete, so that it shows as less than 100%.
+  /// The maximum fraction of an incomplete file, so that it is shown as less than 100 %.
   static let nearly = 0.999
 
-  /// Returns `part` divided by `whole`. The result is 1 only if nothing is missing.
+  /// Returns `part` divided by `whole`. The result is 1 only if no byte is missing.
   static func of(_ part: Int64, _ whole: Int64) -> Double {
     part >= whole ? 1 : min(max(Double(part) / Double(whole), 0), nearly)
   }

@@ -11,7 +11,7 @@ struct ProgressRegion {
   private var columns = 0
 
   /// Replaces the region with `lines`, which are narrower than `columns`, and adds `messages` permanently above it. Returns the
-  /// bytes to write in one piece. They are empty if nothing changes.
+  /// bytes to write at once; empty if the region does not change.
   ///
   /// Old lines are overwritten and the rest of each line is erased, so that no line is ever blank in between. If the terminal
   /// became narrower, it has wrapped the old lines to more rows. All of these rows are overwritten.
