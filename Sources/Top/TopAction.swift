@@ -217,7 +217,7 @@ package struct TopAction: Sendable, Equatable {
 }
 
 extension TopAction.Verb {
-  /// Whether a job loses its turn or its progress. Then it must be the job that the user sees.
+  /// Whether the action costs a job its turn or its progress. If so, it must act on the job that the user sees.
   var isDestructive: Bool { self == .cancel || self == .pause }
 
   /// The states of jobs on which the verb has an effect.

@@ -44,7 +44,7 @@ extension TopModel {
     return look { $0 = search }
   }
 
-  /// Changes the search for jobs. If it differs from the current search, the shown jobs are forgotten.
+  /// Changes the search for jobs. If the search is then different, the shown jobs are removed.
   mutating func look(_ body: (inout TopSearch) -> Void) -> Request? {
     let before = search
     body(&search)

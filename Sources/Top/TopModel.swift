@@ -212,7 +212,7 @@ package struct TopModel: Sendable {
 
   mutating func help() { mode = .help }
 
-  /// Quits at once. If an action is in progress, the user must press the key again, because the action would stay half done.
+  /// Quits at once. If an action is in progress, the user must press the key again, because the action would stop halfway.
   mutating func quit() -> Request? {
     if current == nil || isLeaving { return .quit }
     isLeaving = true
@@ -227,7 +227,7 @@ package struct TopModel: Sendable {
     return .read
   }
 
-  /// Performs the action of a key, asks for confirmation, or shows why there is nothing to do.
+  /// Performs the action of a key, asks for confirmation, or shows why the action is not possible.
   mutating func act(_ letter: Character, _ now: ContinuousClock.Instant) -> Request? {
     // `=` is the key of `+` without shift.
     guard let verb = TopAction.Verb(rawValue: letter == "=" ? "+" : letter) else { return nil }
