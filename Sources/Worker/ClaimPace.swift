@@ -1,8 +1,9 @@
-/// Decides how many jobs to claim and when, so that a few jobs spread over all workers. Otherwise the first worker would take
-/// them all.
+/// Decides how many jobs to claim and when, so that a few jobs are spread over all workers. Otherwise the first worker would
+/// take all of them.
 ///
 /// While a queue has enough jobs for every worker, claims are not limited. After a claim returns fewer jobs than it asked for,
-/// the next claims take small shares in turns, until they have returned as many jobs as the worker runs at once.
+/// the next claims ask for small shares, in turn with other workers, until they have returned as many jobs as the worker runs
+/// at once.
 struct ClaimPace: Sendable {
   /// The number of jobs claimed since a claim returned fewer than it asked for; nil while there are enough for every worker.
   private var taken: Int?
@@ -22,8 +23,8 @@ struct ClaimPace: Sendable {
     return min(room, max(1, concurrency / (2 * (peers + 1))))
   }
 
-  /// Records that a claim for `asked` jobs returned `claimed`. If others held due jobs (`isContended`), the result says nothing about
-  /// the number of jobs.
+  /// Records that a claim for `asked` jobs returned `claimed` jobs. If other sessions held due jobs (`isContended`), the result
+  /// says nothing about the number of jobs.
   mutating func took(_ claimed: Int, asked: Int, isContended: Bool, concurrency: Int) {
     contended = claimed < asked && isContended ? contended + 1 : 0
     if claimed < asked, !isContended {
@@ -33,19 +34,20 @@ struct ClaimPace: Sendable {
     }
   }
 
-  /// Returns how long a worker that holds `held` jobs leaves announced jobs to others. Workers with fewer jobs come first.
+  /// Returns how long a worker that holds `held` jobs waits before it claims announced jobs. Workers with fewer jobs come
+  /// first.
   func delay(held: Int, peers: Int, concurrency: Int) -> Duration {
     guard peers > 0, taken != nil, held > 0 else { return .zero }
     return Self.turn(held: held, concurrency: concurrency)
   }
 
-  /// Returns the time between two claims of a share, so that other workers have their turn.
+  /// Returns the time between two claims of a share, so that other workers can claim in between.
   static func turn(held: Int, concurrency: Int) -> Duration {
     .milliseconds(10) + .milliseconds(30) * load(held, concurrency)
   }
 
-  /// Returns the wait before the next claim after others held due jobs. `chance` is a random number from 0 to 1. A worker with
-  /// fewer jobs asks sooner, unless others keep holding the jobs, for example in an open transaction.
+  /// Returns the wait before the next claim if other sessions held due jobs. `chance` is a random number from 0 to 1. A worker
+  /// with fewer jobs asks sooner, unless the sessions keep holding the jobs, for example in an open transaction.
   func retry(held: Int, concurrency: Int, chance: Double) -> Duration {
     let share = contended > 3 ? 1 : Self.load(held, concurrency)
     return .milliseconds(5) + .milliseconds(5) * chance + .milliseconds(30) * (share * chance)

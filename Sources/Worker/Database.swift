@@ -3,9 +3,9 @@ import Log
 import Maintenance
 import Postgres
 
-/// The worker's two connections and the calls made over them.
+/// The worker's two connections, with the calls that use them.
 ///
-/// `work` carries claims, settlements and checkpoints; `control` carries heartbeats and notifications, so that no wait
+/// `work` carries claims, the ends of leases and checkpoints; `control` carries heartbeats and notifications, so that no wait
 /// for a lock delays a heartbeat.
 struct Database: Sendable {
   let caller: JobQueue.Caller
@@ -18,7 +18,7 @@ struct Database: Sendable {
   /// The longest pause between two tries of a call that keeps failing.
   private static let longestPause = Duration.seconds(1)
 
-  /// Returns the configuration of `work`. A worker's calls are short, so a connection that is silent for `queryTimeout` is
+  /// Returns the configuration of `work`. Because a worker's calls are short, a connection that is silent for `queryTimeout` is
   /// closed.
   static func workConfiguration(_ conninfo: String) -> ConnectionConfiguration {
     ConnectionConfiguration(
@@ -46,7 +46,7 @@ struct Database: Sendable {
       }, observe: observe)
   }
 
-  /// Calls `body` with the queue over a live work connection, and waits for one if necessary.
+  /// Calls `body` with the queue over a live work connection. Waits for a connection if necessary.
   func queue<T: Sendable>(
     _ body: @Sendable (JobQueue) async throws -> T
   ) async throws -> T {
@@ -58,8 +58,8 @@ struct Database: Sendable {
     }
   }
 
-  /// Repeats `body` over a live work connection until the database has answered. Use it only for calls that may be repeated.
-  /// It logs errors that waiting does not solve, and continues, because an operator may solve them.
+  /// Repeats `body` over a live work connection until the database has answered. Use this only for calls that may be repeated.
+  /// The function logs errors that waiting does not solve, and continues, because an operator may solve them.
   func persist<T: Sendable>(
     _ body: @Sendable (JobQueue) async throws -> T
   ) async throws -> T {
@@ -76,7 +76,7 @@ struct Database: Sendable {
     }
   }
 
-  /// Whether the work connection has been down for so long that other workers should take over this worker's jobs: results
+  /// Whether the work connection has been down for so long that other workers should take over this worker's jobs. Its results
   /// cannot be saved, even if heartbeats arrive. If both connections were down, both get time to reconnect.
   var isCutOffFromWork: Bool {
     let (lost, connected) = (work.timeLost ?? .zero, control.timeConnected ?? .zero)

@@ -9,8 +9,8 @@ enum Failpoint: String {
   case afterRename = "after_rename"
   case beforeSettle = "before_settle"
 
-  /// Does what `HAUL_FAILPOINT` says: `before_rename=stop` (SIGSTOP) or `before_rename=kill`. That applies to every job, or
-  /// with `@path` appended to the job of that path only.
+  /// Stops or kills the process if `HAUL_FAILPOINT` names this point: `before_rename=stop` (SIGSTOP) or `before_rename=kill`.
+  /// This applies to every job or, with `@path` appended, only to the job with that path.
   static func hit(_ point: Failpoint, path: String) {
     #if DEBUG
       guard let text = unsafe getenv("HAUL_FAILPOINT") else { return }

@@ -15,10 +15,10 @@ package final class PoolWorker: Sendable {
     var loop: WorkLoop?
     var hook: CompletionHook?
     var keeper: LeaseKeeper?
-    /// The task that ends with the last lease.
+    /// The task that runs until the last lease has ended.
     var work: Task<Void, any Error>?
     var isDraining = false
-    /// Whether the worker's own process called ``drain()`` and waits for the end.
+    /// Whether this process called ``drain()`` and waits for the end.
     var isToldToEnd = false
     var stopsWhenIdle = false
     var hasGivenUp = false

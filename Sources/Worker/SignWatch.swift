@@ -5,7 +5,7 @@ import JobQueue
 import Stores
 import Synchronization
 
-/// Detects that a store's directory is a copy of another worker's, including the marker, and closes the store.
+/// Detects that a store's directory is a copy of another worker's directory, including the marker file, and closes the store.
 final class SignWatch: Sendable {
   private let database: Database
   private let stores: OpenStores
@@ -25,14 +25,14 @@ final class SignWatch: Sendable {
     copies = Mutex([:])
   }
 
-  /// Signs and checks regularly until the task is cancelled.
+  /// Writes and checks signs regularly until the task is cancelled.
   func run() async {
     repeat {
       await round()
     } while (try? await Task.sleep(for: delay / 4)) != nil
   }
 
-  /// Removes the signs of a worker that ends, except where the disk hangs.
+  /// Removes the signs of a worker that ends, except on disks that hang.
   func remove() async {
     let (pool, worker) = (registration.pool, registration.worker)
     let hanging = watch.hanging

@@ -6,7 +6,8 @@ import Log
 import Stores
 import Synchronization
 
-/// Keeps a worker from claiming jobs for a store that cannot accept their files: its disk is full, hangs or cannot be written.
+/// Prevents a worker from claiming jobs for a store that cannot accept their files, because its disk is full, hangs or cannot
+/// be written.
 ///
 /// It checks a store after a job failed because of the store's disk, regularly while jobs write to it, and while it is closed.
 final class StoreWatch: Sendable {
@@ -33,8 +34,7 @@ final class StoreWatch: Sendable {
   private let onChange: @Sendable () -> Void
   private let state = Mutex(State())
 
-  /// Creates a watch. `onClosed` and `onChange` are called on a Swift thread. After `onChange` there may be something to
-  /// claim.
+  /// Creates a watch. `onClosed` and `onChange` are called on a Swift thread. After `onChange` there may be jobs to claim.
   init(
     _ stores: OpenStores, pool: String, runningJobs: RunningJobs, slots: TransferSlots,
     database: Database,
@@ -51,8 +51,8 @@ final class StoreWatch: Sendable {
     self.onChange = onChange
   }
 
-  /// Checks the store if it may have caused a failure of this class. Returns true if the store is closed and the database
-  /// knows it, or if the store has been opened again since the failed job began with `used`.
+  /// Checks the store if it may have caused a failure of this class. Returns true if the store is closed and the database knows
+  /// that, or if the store has been opened again since the failed job began with `used`.
   ///
   /// If the process had no file descriptor left, this closes the store without a check: opening may work again by now, and the
   /// job was not the cause.
@@ -72,12 +72,12 @@ final class StoreWatch: Sendable {
     return true
   }
 
-  /// Closes the stores that were full when they were opened. Call it before the worker claims anything.
+  /// Closes the stores that were full when they were opened. Call this before the worker claims any job.
   func closeFull() async {
     for store in stores.all where store.wasFull { await close(store.name, because: .full) }
   }
 
-  /// Closes a store whose directory is a copy of another worker's. If `original` is nil, the store may open again.
+  /// Closes a store whose directory is a copy of another worker's directory. If `original` is nil, the store may open again.
   func setCopied(_ name: String, of original: (worker: Int64, machine: String)?) async {
     let reason = original.flatMap { original in
       stores[name].map { $0.copied(of: "worker \(original.worker) (\(original.machine))") }
@@ -182,7 +182,7 @@ final class StoreWatch: Sendable {
 }
 
 extension Store {
-  /// Returns why the pool's results cannot be written, or nil if they can. Reasons: a missing right, a small file that could
+  /// Returns why the pool's results cannot be written; nil if they can. Reasons are a missing right, a small file that could
   /// not be written and synced or, with `forRoom`, too little free space. Blocks while the disk blocks.
   func trouble(forRoom: Bool, pool: String) -> StoreTrouble? {
     do throws(StoreError) {
@@ -203,7 +203,6 @@ extension Store {
     }
   }
 
-  /// Returns the free space in bytes below which a disk counts as full if a file did not fit: a twentieth of the disk, at most
-  /// 1 GiB.
+  /// Returns the free space in bytes below which a disk counts as full if a file did not fit: 5 % of the disk, at most 1 GiB.
   static func reserve(of total: Int64) -> Int64 { min(total / 20, 1 << 30) }
 }

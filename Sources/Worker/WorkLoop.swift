@@ -4,17 +4,17 @@ import JobQueue
 import Log
 import Synchronization
 
-/// Settles ended jobs and claims new ones, in one call after another.
+/// Reports ended jobs and claims new jobs, in one call after another.
 final class WorkLoop: Sendable {
   private struct State {
     var isDraining = false
     var stopsWhenIdle: Bool
-    /// Whether a claim is worth a call: a job ended, jobs were announced, or the wait is over.
+    /// Whether a claim is useful now: a job ended, jobs were announced, or the wait is over.
     var isClaimDue = true
     var number: Int64 = 0
     /// The time at which the last call was answered.
     var lastCall: ContinuousClock.Instant?
-    /// The time of the next claim if there is no news before.
+    /// The time of the next claim if no news comes before.
     var claimAt = ContinuousClock.now
     var pace = ClaimPace()
   }
@@ -49,13 +49,14 @@ final class WorkLoop: Sendable {
   /// The jobs that run now.
   var running: [JobRun] { runningJobs.running }
 
-  /// Makes the loop call soon, because there may be something to settle or to claim: a submission, a release, a promotion.
+  /// Makes the loop call soon, because there may be an end to report or a job to claim after a submission, a release or a
+  /// promotion.
   func claimSoon() {
     state.withLock { $0.isClaimDue = true }
     wake.post()
   }
 
-  /// Reacts to jobs that were announced to all workers. A worker with many jobs leaves them to the others for some
+  /// Reacts to jobs that were announced to all workers. A worker with many jobs first leaves them to others for some
   /// milliseconds.
   func claimAnnounced() {
     let delay = state.withLock(\.pace).delay(
@@ -71,7 +72,7 @@ final class WorkLoop: Sendable {
     claimSoon()
   }
 
-  /// Stops claiming, stops running jobs and saves their progress, settles them, and ends. A second call is no error.
+  /// Stops claiming, stops running jobs and saves their progress, reports them, and ends. A second call is not an error.
   func drain() {
     let isFirst = state.withLock { state in
       defer { state.isDraining = true }

@@ -2,7 +2,7 @@ import HaulTransfer
 
 /// A proof of the user's identity, such as a password or a token, with the origins that it may be sent to.
 ///
-/// It is bound to origins because every submitter names both the credential and the host.
+/// A credential is bound to origins because every submitter chooses both the credential and the host.
 struct Credential: Sendable {
   private(set) var fields: [ResponseHead.Field] = []
   private(set) var certificate: ClientCertificate?
@@ -41,8 +41,8 @@ struct Credential: Sendable {
     }
   }
 
-  /// Reads a credential from the text of its file. `path` makes a path from a name in that file, and `content` reads the file
-  /// at such a path.
+  /// Reads a credential from the text of its file. `path` returns the path for a name in that text, and `content` reads the
+  /// file at such a path.
   ///
   /// - Throws: the problem, without any of the content.
   init(

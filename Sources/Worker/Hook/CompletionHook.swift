@@ -8,9 +8,9 @@ import Synchronization
 
 /// Runs the operator's command after each completed job, beside the transfers.
 ///
-/// The command runs at most once per completion, after the database has recorded it. If the worker dies in between, it does
-/// not run. Transfers never wait for the command: if ``most`` jobs already wait for their command, Haul skips it for further
-/// jobs and logs that.
+/// The command runs at most once per completion, after the database has recorded the completion. If the worker dies in between,
+/// the command does not run. Transfers never wait for the command: if ``most`` jobs already wait for their command, Haul skips
+/// it for further jobs and logs that.
 final class CompletionHook: Sendable {
   /// The number of concurrent commands.
   static let concurrency = 4
@@ -18,7 +18,7 @@ final class CompletionHook: Sendable {
   static let most = 10_000
   /// The time after which a running command is killed.
   static let limit = Duration.seconds(600)
-  /// The time after the start of a drain at which running commands are killed and waiting ones are skipped.
+  /// The time after the start of a drain at which running commands are killed and waiting commands are skipped.
   static let drainTime = Duration.seconds(20)
 
   /// A completed job, with the data for the command.
@@ -29,9 +29,9 @@ final class CompletionHook: Sendable {
   }
 
   private struct State {
-    /// The jobs that ended here and that the database has not settled yet, by token.
+    /// The jobs that ended here and whose end the database has not recorded yet, by token.
     var unsettled: [Int64: Completed] = [:]
-    /// The jobs that wait for their command, in the order in which they were settled, from index `first` on.
+    /// The jobs that wait for their command, in the order in which the database recorded their ends, from index `first` on.
     var waiting: [Completed] = []
     var first = 0
     var running: [Int64: HookProcess] = [:]
@@ -57,7 +57,7 @@ final class CompletionHook: Sendable {
     )
   }
 
-  /// Records a completed job whose file is in place but which the database has not settled yet.
+  /// Records a completed job whose file is published but whose end the database has not recorded yet.
   func ended(_ lease: Lease, _ ending: LeaseEnding) {
     guard ending.result == .completed else { return }
     let completed = Completed(
@@ -65,7 +65,8 @@ final class CompletionHook: Sendable {
     state.withLock { $0.unsettled[lease.token] = completed }
   }
 
-  /// Records the database's answer to an ending. The command runs only for completed jobs, not after the lease was lost.
+  /// Records the database's answer to the end of a lease. The command runs only for completed jobs, not after the lease was
+  /// lost.
   func settled(_ token: Int64, isCompleted: Bool) {
     let skipped = state.withLock { state -> Completed? in
       guard let completed = state.unsettled.removeValue(forKey: token), isCompleted else {
@@ -96,7 +97,7 @@ final class CompletionHook: Sendable {
     }
   }
 
-  /// Returns once no command runs or waits. Call it only once.
+  /// Returns when no command runs or waits. Call this only once.
   func finish() async {
     await withCheckedContinuation { continuation in
       let isIdle = state.withLock { state in

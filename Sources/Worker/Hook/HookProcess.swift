@@ -47,7 +47,7 @@ final class HookProcess: Sendable {
     }
   }
 
-  /// Waits for the command's end. Call it only once.
+  /// Waits for the command's end. Call this only once.
   func exit() async -> Exit {
     await withCheckedContinuation { waiter in
       let exit = life.withLock { life -> Exit? in

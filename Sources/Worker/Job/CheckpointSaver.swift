@@ -29,11 +29,11 @@ final class CheckpointSaver: Sendable {
     self.logger = logger
   }
 
-  /// Whether the database has a checkpoint of this transfer, or may still receive one:
-  ///   handed over → no answer for long → the run ends → the database takes it in.
+  /// Whether the database has a checkpoint of this transfer, or may still receive one. The database may accept a checkpoint
+  /// long after it was sent, even after the run has ended.
   var hasSaved: Bool { handedOver.withLock { !$0.isEmpty } }
 
-  /// Whether a record waits for the database's answer.
+  /// Whether a checkpoint waits for the database's answer.
   var awaitsAnswer: Bool { waiting.load(ordering: .acquiring) > 0 }
 
   /// Records `checkpoint`. Returns false if the lease is lost.

@@ -4,8 +4,8 @@ import JobQueue
 import Log
 import Stores
 
-/// Removes part files that are no longer needed: their jobs have ended, are deleted, or wait without a checkpoint. Keeps the
-/// parts of running jobs and of other pools.
+/// Removes part files that are no longer needed, because their jobs have ended, are deleted, or wait without a checkpoint.
+/// Keeps the part files of running jobs and of other pools.
 struct Janitor: Sendable {
   static let interval = Duration.seconds(60)
 
@@ -14,7 +14,7 @@ struct Janitor: Sendable {
   let registration: Registration
   let logger: Logger
 
-  /// Sweeps once a minute until the task is cancelled.
+  /// Checks all stores once a minute until the task is cancelled.
   func run() async {
     while (try? await Task.sleep(for: Self.interval)) != nil { await sweep() }
   }

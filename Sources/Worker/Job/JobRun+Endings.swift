@@ -3,7 +3,7 @@ import JobModel
 import JobQueue
 import Stores
 
-/// Creates the ending of the lease, which ``JobQueue`` settles.
+/// Creates the end of the lease, which the worker reports to the ``JobQueue``.
 extension JobRun {
   func completed(
     bytes: Int64, path: String, report: TransferReport, digest: ExpectedDigest?
@@ -29,7 +29,7 @@ extension JobRun {
     return ending
   }
 
-  /// Returns the ending of a job whose path already has another file of `bytes`, which stays.
+  /// Returns the ending of a job whose path already has another file of `bytes` bytes. That file stays.
   func skipped(bytes: Int64, path: String, report: TransferReport) -> LeaseEnding {
     var ending = completed(bytes: bytes, path: path, report: report, digest: nil)
     ending.isSkipped = true

@@ -7,7 +7,7 @@ import Stores
 /// Finds files on the disk, and cleans up part files.
 extension JobRun {
   /// The source's validators for the file that the job downloaded before; nil if that file has another length now or does not
-  /// meet the job's requirements. Then Haul downloads the whole file again.
+  /// meet the job's requirements. In this case Haul downloads the whole file again.
   func source(
     ofFileAt path: RelativePath, in store: Store
   ) async throws(TransferError) -> SourceRecord? {

@@ -25,7 +25,7 @@ final class JobRun: Sendable {
     var hasBegun = false
     var isPublishing = false
     var waitsForDisk = false
-    /// How long the run waited for its first byte without success, when others needed its slot.
+    /// How long the run has waited in vain for its first byte, when other jobs needed its slot.
     var silence: Duration?
     var kept: Int64 = 0
   }
@@ -62,10 +62,10 @@ final class JobRun: Sendable {
       changes: transfer?.report.changes ?? 0, isComparing: transfer?.isSecond ?? false)
   }
 
-  /// Ends the run and saves its progress: drain, cancel, pause. A file that is being published is finished first.
+  /// Ends the run and saves its progress, for a drain, cancel or pause. If the file is being published, that is finished first.
   func stop() { halt { $0.isStopped = true } }
 
-  /// Ends the run because its lease is lost. The database learns at most the number of fetched bytes.
+  /// Ends the run because its lease is lost. The database learns only the number of received bytes, if anything.
   func abandon() {
     halt {
       $0.isStopped = true
@@ -73,7 +73,8 @@ final class JobRun: Sendable {
     }
   }
 
-  /// Ends the run because its host has been silent for `time` and others need the slot. Does nothing if the host has answered.
+  /// Ends the run because its host has been silent for `time` and other jobs need the slot. Does nothing if the host has
+  /// answered.
   func giveUp(after time: Duration) {
     guard let transfer = state.withLock({ $0.isStopped ? nil : $0.transfer }),
       transfer.report.status == nil
@@ -101,7 +102,7 @@ final class JobRun: Sendable {
   /// Whether all bytes have arrived, so that the run waits for the disk and not for the network.
   var isPublishing: Bool { state.withLock { $0.isPublishing } }
 
-  /// Whether the run's disk was found to hang. Set once, and not cleared when the disk answers again.
+  /// Whether the run's disk was found to hang. The value stays true when the disk answers again.
   var waitsForDisk: Bool {
     get { state.withLock { $0.waitsForDisk } }
     set { state.withLock { $0.waitsForDisk = newValue } }
@@ -122,7 +123,7 @@ final class JobRun: Sendable {
     }
   }
 
-  /// Runs to the end. Returns nil if the lease is lost and there is nothing to settle.
+  /// Runs the job to its end. Returns nil if the lease is lost, so that there is no end to report.
   func run() async -> LeaseEnding? {
     let used = environment.stores[lease.store]
     guard var ending = await ending() else { return nil }

@@ -13,15 +13,15 @@ struct Publisher: Sendable {
   let path: RelativePath
   /// The rule for a file that already exists at `path`.
   let policy: CollisionPolicy
-  /// The digest of the file, if it was computed. It is recorded with the intent, for a worker that has to finish the
+  /// The digest of the file, if it was computed. It is recorded with the intent to publish, for a worker that has to finish the
   /// publication.
   let digest: ExpectedDigest?
 
   /// Gives the part file its final name. The name is durable on return. Returns nil if the lease is lost or another worker has
   /// taken the part over; that is not an error.
   ///
-  /// `isKept`: the database has a checkpoint of this part. Then the intent is recorded first, so that the next worker
-  /// recognises the file if this one dies between the rename and the settlement.
+  /// With `isKept`, the database has a checkpoint of this part. In this case the intent is recorded first, so that the next
+  /// worker recognises the file if this worker dies between the rename and its report.
   func publish(
     _ part: PartFile, length: Int64, isKept: Bool
   ) async throws(TransferError) -> Published? {
@@ -116,10 +116,10 @@ struct Publisher: Sendable {
 }
 
 extension Lease {
-  /// The path of the job's file. If the job downloaded a file before, it replaces that file, wherever it is.
+  /// The path of the job's file. If the job downloaded a file before, the new file replaces that file, wherever it is.
   var destination: String { earlier?.path ?? path }
 
-  /// The rule for a file that already exists under the final name. A file that the job downloaded before is the job's own.
+  /// The rule for a file that already exists under the final name. A file that the job downloaded before belongs to the job.
   var policy: CollisionPolicy {
     if earlier != nil { return .replace }
     return CollisionPolicy(rawValue: options.ifExists ?? "") ?? .fail
@@ -128,7 +128,7 @@ extension Lease {
   /// Whether the file gets the name that the server sends.
   var isNamedByServer: Bool { options.contentDisposition == true && earlier == nil }
 
-  /// The rule for a file that already exists under a name that the server chose. The file may belong to anybody.
+  /// The rule for a file that already exists under a name that the server chose. The file may belong to anyone.
   var policyForServerName: CollisionPolicy { policy == .replace ? .rename : policy }
 
   /// Returns the path of the job's file, and the rule for a file that already exists there.
@@ -141,7 +141,7 @@ extension Lease {
 }
 
 extension EarlierFile {
-  /// Whether the file meets the job's requirements, as far as that is known without reading it.
+  /// Returns whether the file meets the job's requirements, as far as that is known without reading the file.
   func satisfies(_ options: JobOptions) -> Bool {
     let known = digest.flatMap { ExpectedDigest(spelled: $0) }
     if let wanted = options.digest, known == nil || ExpectedDigest(spelled: wanted) != known {

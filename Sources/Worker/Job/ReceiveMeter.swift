@@ -1,10 +1,10 @@
 import HaulSystem
 import JobQueue
 
-/// Measures the bytes per second that a worker receives for each queue and batch, from one heartbeat to the next. Files that
-/// end between two heartbeats count too.
+/// Measures the bytes per second that a worker receives for each queue and batch, between two heartbeats. Files that end
+/// between the heartbeats count too.
 struct ReceiveMeter: Sendable {
-  /// A queue and batch, which are measured together.
+  /// A queue and a batch, whose transfers are measured together.
   struct Channel: Hashable, Sendable {
     let queue: String
     let batch: String?
@@ -20,8 +20,8 @@ struct ReceiveMeter: Sendable {
   /// Adds bytes received since the last report.
   mutating func add(_ count: Int64, of channel: Channel) { bytes[channel, default: 0] += count }
 
-  /// Returns the bytes per second, smoothed over about three reports. It leaves out channels that are not `running` and
-  /// received no bytes.
+  /// Returns the bytes per second, smoothed over about three reports. Channels that are not `running` and received no bytes are
+  /// omitted.
   mutating func report(
     now: ContinuousClock.Instant, running: Set<Channel>
   ) -> [ReceivedRate] {
@@ -36,7 +36,8 @@ struct ReceiveMeter: Sendable {
     return rates.map { ReceivedRate(queue: $0.queue, batch: $0.batch, rate: $1) }
   }
 
-  /// Returns the current bytes per second, smoothed with the rate `last`. `last` is nil or 0 if nothing was received before.
+  /// Returns the current bytes per second, smoothed with the previous rate `last`. `last` is nil or 0 if no bytes were received
+  /// before.
   static func rate(_ last: Int64?, _ bytes: Int64, _ seconds: Double) -> Int64 {
     let present = Double(bytes) / seconds
     guard let last, last > 0 else { return Int64(present) }

@@ -6,10 +6,10 @@ import Stores
 /// The disk side of taking a job over: finds the checkpoint's part file, and makes sure that no other worker can publish it.
 ///
 /// Parts are looked up by job, so a crash between the rename of a part and its record does no harm. The part that the
-/// checkpoint names by inode gets this lease's name, and the others are removed. From then on an earlier worker that still
+/// checkpoint names by inode gets this lease's name, and the other parts are removed. After that, an earlier worker that still
 /// runs finds no part to rename.
 struct TakeOver: Sendable {
-  /// The result of the search.
+  /// The result of the search for a file to continue.
   enum Found: Sendable {
     /// No usable part file exists. Start from byte 0.
     case nothing

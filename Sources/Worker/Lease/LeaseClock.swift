@@ -1,4 +1,4 @@
-/// Decides what a worker may assume about its leases, by the monotonic clock. It reads no clock: the time is passed in.
+/// Decides what a worker may assume about its leases, by the monotonic clock. It reads no clock: callers pass the time.
 ///
 /// A lease lives for `expiry` from the *sending* of the last acknowledged heartbeat, because the database cannot have started
 /// counting before that. Without its session the worker counts as dead after three seconds without a heartbeat. Half a second
@@ -22,7 +22,7 @@ struct LeaseClock: Sendable {
 
   /// The time without an acknowledged heartbeat and without a session after which transfers pause.
   static let quietTime = Duration.milliseconds(2500)
-  /// The time before the leases can expire at which everything stops.
+  /// The time before the possible expiry of the leases at which everything stops.
   static let margin = Duration.seconds(1)
 
   private(set) var standing = Standing.confirmed
@@ -45,23 +45,23 @@ struct LeaseClock: Sendable {
   /// Returns the time for which the leases are certain to live.
   func remaining(now: Instant) -> Duration { sent + expiry - now }
 
-  /// Notes that the control session, by which the database knows the worker, was lost or is back.
+  /// Records that the control session, by which the database knows the worker, was lost or is back.
   mutating func session(isThere: Bool) {
     hasSession = isThere
     wasCutOff = wasCutOff || !isThere
   }
 
-  /// Whether the worker holds a lease now. The lease was requested at `claimed`, and heartbeats sent from `listed` on report
-  /// it.
+  /// Returns whether the worker holds a lease now. The lease was requested at `claimed`, and heartbeats sent from `listed` on
+  /// report it.
   ///
-  /// If the leases were not confirmed all the time since `claimed`, the lease may have been given and taken back before its
-  /// reply arrived. Then a heartbeat that reports the lease must have been acknowledged.
+  /// If the leases were not confirmed all the time since `claimed`, the lease may have been granted and taken back before its
+  /// reply arrived. In this case the result is true only after a heartbeat that reports the lease has been acknowledged.
   func holds(claimed: Instant, listed: Instant, now: Instant) -> Bool {
     standing == .confirmed && present(now) == .confirmed
       && (listed <= sent || !wasCutOff && claimed >= since)
   }
 
-  /// Notes that a heartbeat sent at `sent` was acknowledged. The leases that the database still knows are confirmed.
+  /// Records that a heartbeat sent at `sent` was acknowledged. The leases that the database still knows are confirmed.
   mutating func acknowledged(sent: Instant, expiry: Duration, now: Instant) -> Action? {
     if standing != .confirmed || wasCutOff || present(sent) != .confirmed { since = now }
     wasCutOff = !hasSession

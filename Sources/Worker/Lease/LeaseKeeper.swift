@@ -12,7 +12,7 @@ final class LeaseKeeper: Sendable {
 
   private struct State {
     var clock: LeaseClock
-    /// Tasks that wait for the next acknowledged heartbeat.
+    /// The tasks that wait for the next acknowledged heartbeat.
     var waiting: [CheckedContinuation<Void, Never>] = []
     var isClosed = false
     var peers = 0
@@ -64,7 +64,7 @@ final class LeaseKeeper: Sendable {
   /// Sends the next heartbeat now, because there are commands or because a task needs a confirmation.
   func beatNow() { wake.post() }
 
-  /// Notes that the control session was lost or is back.
+  /// Records that the control session was lost or is back.
   func session(isThere: Bool) {
     state.withLock { $0.clock.session(isThere: isThere) }
     if isThere { wake.post() }
@@ -73,8 +73,9 @@ final class LeaseKeeper: Sendable {
   /// Pauses transfers until a heartbeat has confirmed the leases, because the process is about to be stopped.
   func suspend() { change { $0.suspend() } }
 
-  /// Whether the worker holds the lease `token` (``LeaseClock/holds(claimed:listed:now:)``) and it is certain to live long
-  /// enough for a rename. Waits for a heartbeat if that is not certain yet. False if the lease is lost or the worker stops.
+  /// Returns whether the worker holds the lease `token` (``LeaseClock/holds(claimed:listed:now:)``) and the lease is certain to
+  /// live long enough for a rename. Waits for a heartbeat if that is not certain yet. False if the lease is lost or the worker
+  /// stops.
   func confirm(_ token: Int64) async -> Bool {
     while !Task.isCancelled {
       if let isOurs = isSure(of: token) { return isOurs }
@@ -90,7 +91,7 @@ final class LeaseKeeper: Sendable {
     return false
   }
 
-  /// Returns the answer of ``confirm(_:)`` if it needs no wait, otherwise nil. Does not block.
+  /// Returns the answer of ``confirm(_:)`` if it needs no wait; otherwise nil. Does not block.
   func isSure(of token: Int64) -> Bool? {
     guard let run = runningJobs.run(token) else { return false }
     let isSure = state.withLock { state -> Bool? in
@@ -104,7 +105,7 @@ final class LeaseKeeper: Sendable {
     return run.isAbandoned ? false : isSure
   }
 
-  /// Whether the worker's leases are confirmed. Otherwise it claims no jobs.
+  /// Whether the worker's leases are confirmed. If not, the worker claims no jobs.
   var mayClaim: Bool { state.withLock { $0.clock.standing == .confirmed } }
 
   /// The number of other workers that could take the same jobs, from the last heartbeat.

@@ -1,19 +1,20 @@
 import JobQueue
 import Synchronization
 
-/// The jobs that the worker holds: running jobs and endings that are not settled yet. Claims, heartbeats and runs share it.
+/// The jobs that the worker holds: running jobs, and ends of leases that are not recorded yet. Claims, heartbeats and runs
+/// share it.
 final class RunningJobs: Sendable {
   private struct State {
     var running: [Int64: JobRun] = [:]
-    /// The endings that the next call settles.
+    /// The ends of leases that the next call reports.
     var endings: [LeaseEnding] = []
-    /// The endings that are part of the current call.
+    /// The ends of leases that the current call reports.
     var settling: [LeaseEnding] = []
-    /// The endings that another session blocks in the database. They are retried after `putOffUntil`.
+    /// The ends of leases whose rows another session has locked in the database. They are reported again after `putOffUntil`.
     var putOff: [LeaseEnding] = []
     var putOffUntil = ContinuousClock.now
     var pause = RunningJobs.shortestPause
-    /// The endings that are not settled.
+    /// All ends of leases that the database has not recorded yet.
     var unsettled: [LeaseEnding] { endings + settling + putOff }
     /// The number of the last call whose reply was processed.
     var seen: Int64 = 0
@@ -30,12 +31,12 @@ final class RunningJobs: Sendable {
   /// The jobs that run now.
   var running: [JobRun] { state.withLock { Array($0.running.values) } }
   var runningCount: Int { state.withLock { $0.running.count } }
-  /// Whether there are endings to settle now.
+  /// Returns whether there are ends of leases to report now.
   func hasEndings(now: ContinuousClock.Instant = .now) -> Bool {
     state.withLock { !$0.endings.isEmpty || Self.isDue($0, now) }
   }
   var isEmpty: Bool { state.withLock { $0.running.isEmpty && $0.unsettled.isEmpty } }
-  /// Returns the time until delayed endings are due, or nil if there are none.
+  /// Returns the time until the delayed ends of leases are reported again; nil if there are none.
   func timeToSettle(now: ContinuousClock.Instant = .now) -> Duration? {
     state.withLock { $0.putOff.isEmpty ? nil : max(now.duration(to: $0.putOffUntil), .zero) }
   }
@@ -47,7 +48,7 @@ final class RunningJobs: Sendable {
   /// Returns the run with this token, or nil if there is none.
   func run(_ token: Int64) -> JobRun? { state.withLock { $0.running[token] } }
 
-  /// Records the end of a job for settlement. If `ending` is nil, the lease is lost, and there is nothing to settle.
+  /// Records the end of a job, to report it. If `ending` is nil, the lease is lost, and there is no end to report.
   func end(_ token: Int64, with ending: LeaseEnding?) {
     state.withLock { state in
       let last = state.rates.removeValue(forKey: token)
@@ -59,7 +60,7 @@ final class RunningJobs: Sendable {
     }
   }
 
-  /// Returns the endings for the next call. They are kept until `took`.
+  /// Returns the ends of leases for the next call. They are kept until ``took``.
   func takeEndings(now: ContinuousClock.Instant = .now) -> [LeaseEnding] {
     state.withLock { state in
       state.settling += state.endings
@@ -72,8 +73,8 @@ final class RunningJobs: Sendable {
     }
   }
 
-  /// Processes the reply to call `number`: its endings are settled, except those in `later`, and its leases become runs.
-  /// Returns only the new runs, because a repeated call may return leases a second time.
+  /// Processes the reply to call `number`: the reported ends are recorded, except those in `later`, and the new leases become
+  /// runs. Returns only the new runs, because a repeated call may return leases a second time.
   func took(
     _ number: Int64, _ leases: [Lease], later: Set<Int64>, now: ContinuousClock.Instant = .now,
     makeRun: (Lease) -> JobRun
@@ -101,7 +102,7 @@ final class RunningJobs: Sendable {
     }
   }
 
-  /// Returns a heartbeat's report, all at one moment: the last processed call, all held jobs and the received rates.
+  /// Returns the report for a heartbeat, all at one moment: the last processed call, all held jobs and the received rates.
   func report(
     now: ContinuousClock.Instant
   ) -> (seen: Int64, holding: [Progress], received: [ReceivedRate]) {
@@ -128,7 +129,7 @@ final class RunningJobs: Sendable {
     }
   }
 
-  /// Releases leases that the database has and this worker does not know, with the next call.
+  /// Gives back leases that the database has and this worker does not know, with the next call.
   func release(unlisted: [HeartbeatReply.Held]) {
     state.withLock { state in
       for held in unlisted

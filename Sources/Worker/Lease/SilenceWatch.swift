@@ -1,11 +1,11 @@
 import HaulSystem
 import JobQueue
 
-/// Keeps hosts that do not answer from taking the worker's slots.
+/// Prevents hosts that do not answer from taking the worker's slots.
 ///
 /// A transfer that waits for its first byte for ``patience`` takes no slot from others. There may be as many such transfers as
-/// slots. If there are more, and jobs of other hosts wait for a slot, it gives up the latest ones whose host has not answered any
-/// transfer. Haul asks that host again later.
+/// slots. If there are more, and jobs of other hosts wait for a slot, the worker gives up the latest such transfers whose host
+/// has not answered any transfer. Haul asks that host again later.
 final class SilenceWatch: Sendable {
   /// The time without a byte after which a transfer does not count against the slots.
   static let patience = Duration.seconds(3)
@@ -14,6 +14,8 @@ final class SilenceWatch: Sendable {
   private let slots: TransferSlots
   private let onChange: @Sendable () -> Void
 
+  /// Creates a watch.
+  ///
   /// - Parameter onChange: called when there may be room for other jobs.
   init(
     _ runningJobs: RunningJobs, slots: TransferSlots, onChange: @escaping @Sendable () -> Void

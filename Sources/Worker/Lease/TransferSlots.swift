@@ -1,11 +1,12 @@
 import Synchronization
 
-/// Limits concurrent transfers. A worker holds more leases than that; those without a slot wait, first come first served within
-/// a ``Rank``.
+/// Limits concurrent transfers. A worker holds more leases than slots; those without a slot wait, first come first served
+/// within a ``Rank``.
 ///
-/// This way the network does not wait for the disk and the database: while some jobs are synced, published and settled, others
-/// have their leases already. It does not wait for silent hosts either: transfers that wait for their first byte do not count,
-/// up to the number of slots. After its first byte a transfer counts again. No other transfer enters while too many count.
+/// The network thus does not wait for the disk and the database: while some jobs are synced, published and recorded, others
+/// already have their leases. The network does not wait for silent hosts either: transfers that wait for their first byte do
+/// not count, up to the number of slots. After its first byte a transfer counts again. No other transfer enters while too many
+/// count.
 final class TransferSlots: Sendable {
   /// The order in which waiting leases get slots.
   enum Rank: Int {
@@ -72,14 +73,14 @@ final class TransferSlots: Sendable {
   var waitingCount: Int { state.withLock { $0.waiting.count } }
   /// The number of silent transfers with a slot.
   var silentCount: Int { state.withLock { $0.silent.count } }
-  /// The number of silent transfers that must end so that waiting transfers of hosts without trouble can enter.
+  /// The number of silent transfers that must end before waiting transfers of hosts without problems can enter.
   var hinderedCount: Int {
     state.withLock { state in
       state.isFull ? min(state.excess, state.waiting.count { $0.rank != .again }) : 0
     }
   }
 
-  /// Sets the transfers that wait for their first byte. Returns whether the set of those with a slot has changed.
+  /// Sets the transfers that wait for their first byte. Returns whether the set of silent transfers with a slot has changed.
   func setSilent(_ tokens: Set<Int64>) -> Bool {
     let (isNews, admitted) = state.withLock { state in
       let silent = tokens.intersection(state.inside)
