@@ -1,7 +1,7 @@
 import HaulSystem
 
 extension StopSignals {
-  /// Handles stop signals as ``handle(_:atOnce:)`` does, for a command that holds leases. After a second signal, a message says
+  /// Handles stop signals like ``handle(_:atOnce:)``, for a command that holds leases. After a second signal, a message says
   /// what happens to the leases.
   static func stopGracefully(
     _ stop: @escaping @Sendable () -> Void, abandon: @escaping @Sendable () -> Void = {}

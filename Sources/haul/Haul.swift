@@ -93,7 +93,7 @@ enum Haul {
         ]),
     ])
 
-  /// Runs the command on Swift's threads while the main thread waits for signals. Nothing may need the main actor, because it
+  /// Runs the command on Swift's threads while the main thread waits for signals. No code may need the main actor, because it
   /// never runs.
   static func main() {
     // A parent may have left SIGCHLD ignored (trap '' CHLD). The kernel then keeps no child's exit status. (wait(2))

@@ -9,7 +9,7 @@ enum ConnectedPool {
   /// The database and its server, `haul at db.example.org:5432`, or nil before the first connection.
   static var name: String? { database.withLock(\.self) }
 
-  /// Such as ` in the pool haul at db.example.org:5432`. Empty before the first connection.
+  /// The clause that names the pool, such as ` in the pool haul at db.example.org:5432`; empty before the first connection.
   static var clause: String { name.map { " in the pool \($0)" } ?? "" }
 
   /// The last member of each JSON object that a command prints.

@@ -24,7 +24,7 @@ struct DatabaseOptions: OptionGroup {
   /// Whether the server must accept writes.
   private var writes = false
 
-  /// The same options for a command that changes something. If several servers are named, it connects to the writable one.
+  /// The options for a command that changes data. If several servers are named, the command connects to the writable one.
   var writing: Self {
     var options = self
     options.writes = true
@@ -34,7 +34,7 @@ struct DatabaseOptions: OptionGroup {
   /// Whether the connection must keep its session, which a pooler in transaction mode does not allow.
   private var needsSession = false
 
-  /// The same options for a command that holds locks of a session.
+  /// The options for a command that holds locks of a session.
   var inSession: Self {
     var options = self
     options.needsSession = true
@@ -71,7 +71,7 @@ struct DatabaseOptions: OptionGroup {
     return .standing(conninfo)
   }
 
-  /// The environment variables that make commands use a different database than that of 'haul up'.
+  /// The environment variables that make commands use another database than the database of `haul up`.
   static var variables: [String] {
     let environment = ProcessInfo.processInfo.environment
     return (["HAUL_DATABASE_URL"] + libpqVariables).filter { environment[$0, default: ""] != "" }
@@ -180,7 +180,7 @@ struct DatabaseOptions: OptionGroup {
     }
   }
 
-  /// Calls `body` with the queue, after checking that the database and the program fit together.
+  /// Calls `body` with the queue, after a check that this program can use the database's schema.
   func withQueue<Result: Sendable>(
     _ body: (JobQueue) async throws -> Result
   ) async throws -> Result {

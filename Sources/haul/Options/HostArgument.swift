@@ -22,7 +22,7 @@ struct HostArgument: OptionValue {
     self.argument = wildcard + (Self.hostKey(of: name) ?? String(name))
   }
 
-  /// Calls `body` with the host as typed, because earlier versions stored such names. If that name does not exist, calls it
+  /// Calls `body` with the host as typed, because earlier versions stored such names. If that name does not exist, calls `body`
   /// with the name as spelled in jobs.
   func orAsTyped<T: Sendable>(_ body: (String) async throws -> T) async throws -> (String, T) {
     do {

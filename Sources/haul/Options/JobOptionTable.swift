@@ -75,7 +75,7 @@ enum JobOptionTable {
     case queue
   }
 
-  /// The command line needs one row for each option.
+  /// The rows for all job options on the command line.
   static let rows: [JobOptionRow] = [
     .value(
       .maxAttempts, "<n>", AttemptCount.self,
@@ -159,7 +159,7 @@ struct MediaTypeArgument: OptionValue {
   }
 }
 
-/// A time limit of at least a second. A shorter limit would fail for a source that is only slow to begin.
+/// A time limit of at least 1 second. With a shorter limit, a source that is only slow to begin would fail.
 struct TimeoutArgument: OptionValue {
   static let expected = "\(Duration.expected) from 1s to 1d"
 

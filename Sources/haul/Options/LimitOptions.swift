@@ -1,6 +1,6 @@
 import Arguments
 
-/// The number of rows of a list to show.
+/// The maximum number of rows of a list to show.
 struct LimitOptions: OptionGroup {
   static let title: String? = nil
   static let options: [Option<Self>] = [
@@ -14,6 +14,6 @@ struct LimitOptions: OptionGroup {
   var limit = 50
   var isWhole = false
 
-  /// The number of rows to request from the database: one more than shown, to know whether more exist.
+  /// The number of rows to request from the database: one more than the limit, to know whether more rows exist.
   var asked: Int { limit + 1 }
 }

@@ -38,9 +38,9 @@ struct OutputOptions: OptionGroup {
     return pager.show(text)
   }
 
-  /// Prints at most as many rows as the limit allows, as ``print(_:_:json:note:)`` does. A table that is longer than the
-  /// terminal is shown in the user's pager. If there are more rows, pass one row more than the limit: a message on standard
-  /// error, which begins with `label`, then says so. It also reports an empty list.
+  /// Prints at most as many rows as the limit allows, like ``print(_:_:json:note:)``. A table that is longer than the terminal
+  /// is shown in the user's pager. If there are more rows, pass one row more than the limit: a message on standard error, which
+  /// begins with `label`, then says so. An empty list is also reported.
   func print<Row>(
     _ rows: [Row], upTo limit: LimitOptions, label: String, _ columns: [Listing<Row>.Column],
     json more: [Listing<Row>.Column] = [],

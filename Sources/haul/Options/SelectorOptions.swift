@@ -14,7 +14,7 @@ extension JobState: OptionValue {
   package var argument: String { rawValue }
 }
 
-/// The options that select jobs. A job must satisfy all of them.
+/// The options that select jobs. A job must meet all of these conditions.
 struct SelectorOptions: OptionGroup {
   static let title: String? = "SELECTORS"
   static let options: [Option<Self>] = [
@@ -38,7 +38,7 @@ struct SelectorOptions: OptionGroup {
   var state: JobState?
   var error: ErrorClass?
 
-  /// Returns the selector of these options and of `ids`, if there are any.
+  /// Returns the selector for these options and for `ids`, if there are any.
   func selector(ids: [Int64]) -> JobSelector {
     var selector = JobSelector()
     selector.ids = ids.isEmpty ? nil : ids

@@ -2,7 +2,7 @@ import Arguments
 import HaulSystem
 import JobQueue
 
-/// Answers the shells' completion stubs; see `CompletionCommand`. It never reports errors.
+/// Answers the shells' completion scripts; see `CompletionCommand`. It never reports errors.
 struct CompleteCommand: HaulCommand {
   static let name = "__complete"
   static let abstract = "Complete a command line."

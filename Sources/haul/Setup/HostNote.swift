@@ -3,7 +3,7 @@ import HaulSystem
 import JobQueue
 
 extension JobQueue {
-  /// Returns a note if no job is on `host`, a name or pattern that an operator has just set or blocked. The host may be
+  /// Returns a note if no job is on `host`, a name or pattern that an operator has just set or blocked: the host may be
   /// misspelt, or its jobs may come later. Returns nil if a job is on the host. `undo` is the command that reverts the change,
   /// without the host.
   func note(onHost host: String, undo: String) async throws -> String? {

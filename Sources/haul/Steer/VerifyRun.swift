@@ -3,7 +3,7 @@ import HaulTransfer
 import JobQueue
 import Stores
 
-/// Compares the files of a selection with their records, page by page.
+/// Checks the files of a selection against their records, page by page.
 struct VerifyRun {
   /// The number of jobs to read from the database at once.
   private static let page = 1000
@@ -13,14 +13,14 @@ struct VerifyRun {
   /// Whether to queue the jobs of missing and damaged files again.
   let requeues: Bool
   let found: VerifyStores
-  /// Whether a file of a job selected by id counts as missing if it is not here, even though another machine has a disk of its
-  /// store.
+  /// Whether a file of a job selected by id counts as missing if it is not on this machine, even though another machine has a
+  /// disk of its store.
   var countsAbsentAsMissing = true
-  /// The display of the progress, or nil for none.
+  /// The display of the progress; nil for none.
   let progress: VerifyProgress?
   var tally = VerifyTally()
 
-  /// Compares all files. If `countsFirst` is true, it counts them first, for the progress.
+  /// Checks all files. With `countsFirst`, counts them first, for the progress.
   mutating func compare(countsFirst: Bool) async throws {
     if countsFirst {
       let total = try await queue.fileTotals(selection, in: found.names)
@@ -36,8 +36,8 @@ struct VerifyRun {
     }
   }
 
-  /// Compares the file of one completed job with its record. Returns a sentence that says that the file is correct.
-  /// - Throws: if the file is wrong or not in a store on this machine.
+  /// Checks the file of one completed job against its record. Returns a sentence that says that the file is correct.
+  /// - Throws: an error if the file is wrong or not in a store on this machine.
   static func verify(job: Int64, in queue: JobQueue) async throws -> String {
     var selector = JobSelector()
     selector.ids = [job]

@@ -11,9 +11,9 @@ struct VerifyStores: Sendable {
   /// The ids of the store instances that this machine can read.
   private(set) var instances: [Int] = []
 
-  /// Opens the stores at `mounts`. If there are none, it opens the stores that are still where they were initialised.
+  /// Opens the stores at `mounts`. If there are none, opens the stores that are still where they were initialised.
   ///
-  /// - Throws: if a mount is not a store of the database, or if there is no store.
+  /// - Throws: an error if a mount is not a store of the database, or if there is no store.
   init(_ mounts: [StoreMount], among rows: [StoreRow]) throws {
     for mount in mounts { try add(mount, try Self.row(of: mount, among: rows)) }
     if mounts.isEmpty {

@@ -36,9 +36,9 @@ struct VerifyTally: Sendable {
   var requeued = 0
   /// The number of jobs that could not be queued again, because their queue was deleted.
   var queueless = 0
-  /// The number of jobs that have not completed, by state. Their files are not compared.
+  /// The number of jobs that have not completed, by state. Their files are not checked.
   var unfinished: [(state: JobState, count: Int)] = []
-  /// The part of the files that was chosen, `1%`, or nil for all files.
+  /// The size of the random sample as text, such as `1%`; nil for all files.
   var sample: String?
 
   mutating func add(_ file: FinishedFile, _ verdict: FileVerifier.Verdict, mayBeElsewhere: Bool) {
@@ -68,11 +68,11 @@ struct VerifyTally: Sendable {
   mutating func addOther(_ store: String) { others[store, default: 0] += 1 }
 
   private var right: Int { byDigest + byLength }
-  /// The number of files that were compared or found missing.
+  /// The number of files that were checked or found missing.
   var looked: Int { right + damaged }
   private var notCompared: Int { unreadable + elsewhere + others.values.reduce(0, +) }
 
-  /// Sentences about files that were not compared, and about a sample.
+  /// Sentences about files that were not checked, and about a sample.
   var notes: [String] {
     var notes = others.sorted { $0.key < $1.key }.map { store, count in
       "did not compare \(counted(count, "file")) of the store \(store), which this machine does not mount. Use --store \(store)=DIRECTORY"
