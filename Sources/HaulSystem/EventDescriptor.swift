@@ -7,7 +7,7 @@ package final class EventDescriptor: Sendable {
 
   /// Creates the descriptor.
   ///
-  /// - Throws: if the process has no free descriptor.
+  /// - Throws: an error if the process has no free file descriptor.
   package init() throws(SystemError) {
     descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
     if descriptor < 0 { throw SystemError("eventfd") }

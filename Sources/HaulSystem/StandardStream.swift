@@ -2,7 +2,8 @@ import Glibc
 
 /// Standard output or standard error. Writes are complete, and do not use stdio's buffer.
 ///
-/// A write to standard output blocks until its reader reads. A write to standard error never blocks: see ``ErrorQueue``.
+/// A write to standard output blocks while its reader does not read. A write to standard error never blocks: see
+/// ``ErrorQueue``.
 package enum StandardStream: Int32, Sendable {
   case output = 1
   case error = 2

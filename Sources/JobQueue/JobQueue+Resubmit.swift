@@ -33,12 +33,12 @@ private struct ResubmitCounts: Sendable, Decodable {
 }
 
 extension JobQueue {
-  /// Submits all lines or none as jobs of this submission. Takes over earlier jobs with equal paths if these jobs wait or have
-  /// ended. The jobs are durable on return.
+  /// Submits all lines or none as jobs of this submission. Takes over earlier jobs with the same paths as the lines if these
+  /// jobs wait or have ended. The jobs are durable on return.
   ///
-  /// - Parameter isDone: returns whether the file of an earlier, completed job with an equal URL is still unchanged. If so, no
-  ///   job is created for the line. With the policies `replace` and `rename`, only jobs with an equal policy count, and only
-  ///   while jobs of their queue wait or run. The transaction waits for the answer.
+  /// - Parameter isDone: returns whether the file of an earlier, completed job with the line's URL is still unchanged. If so,
+  ///   no job is created for the line. With the policies `replace` and `rename`, only jobs with the line's policy count, and
+  ///   only while jobs of their queue wait or run. The transaction waits for the answer.
   /// - Throws: `JobQueueError.busy` if one of the earlier jobs is running now, `.noSuchName` for the queue;
   ///   `SubmissionError.conflicts` for one path with two URLs, `.miscounted` if a line is lost. In these cases nothing changes.
   package func resubmit(

@@ -1,8 +1,8 @@
 import Postgres
 
 extension JobQueue {
-  /// The maximum number of lines that become jobs in one transaction. A larger number delays other submissions with equal hosts
-  /// or paths. A smaller number updates the lanes of hosts with many lines more often.
+  /// The maximum number of lines that become jobs in one transaction. A larger number delays other submissions for the same
+  /// hosts or paths. A smaller number updates the lanes of hosts with many lines more often.
   package static let submitLimit = 100_000
   /// The time between two checks of running jobs that were asked to stop.
   private static let patience = Duration.milliseconds(500)

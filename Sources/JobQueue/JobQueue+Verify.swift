@@ -7,7 +7,7 @@ package struct FileSelection: Sendable {
   package struct Sample: Sendable {
     /// The size of the sample as a fraction of all files, from 0 to 1.
     package var fraction: Double
-    /// The seed of the random choice. One seed always chooses the same files.
+    /// The seed of the random choice. The same seed always chooses the same files.
     package var seed: Int64
 
     package init(fraction: Double, seed: Int64) {

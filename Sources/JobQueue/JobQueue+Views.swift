@@ -313,8 +313,8 @@ extension JobQueue {
     }
   }
 
-  /// Returns existing names similar to `name`: longer names that start with it, such as a host with a port, and names with an
-  /// equal first letter.
+  /// Returns existing names similar to `name`: longer names that start with it, such as a host with a port, and names with the
+  /// same first letter.
   package func names(_ kind: String, near name: String) async throws -> [String] {
     let names =
       try await names(kind, startingWith: name)

@@ -49,7 +49,7 @@ extension JobQueue {
       [caller.worker, caller.secret, schemes, networks])
   }
 
-  /// Connects this session of the database to the worker. While the session lives, the worker counts as connected.
+  /// Binds this database session to the worker. While the session lives, the worker counts as connected.
   package func attachSession(_ caller: Caller) async throws {
     try await rows(
       "SELECT haul.attach_session($1, $2)", [caller.worker, caller.secret])
@@ -92,7 +92,7 @@ extension JobQueue {
       "SELECT haul.is_idle($1, $2, $3::text[])", [caller.worker, caller.secret, queues])
   }
 
-  /// Returns those files of `parts` that no job needs any more. `parts` are part files in one store instance.
+  /// Returns the part files in `parts` that no job needs any more. `parts` are part files in one store instance.
   package func unneededParts(
     _ caller: Caller, instance: Int, _ parts: [HeartbeatReply.Held]
   ) async throws -> [HeartbeatReply.Held] {
@@ -101,8 +101,8 @@ extension JobQueue {
       [caller.worker, caller.secret, instance, try Self.json(parts)])
   }
 
-  /// Records why the worker cannot write to one of its stores. The worker then gets no jobs for that store. A reason of nil
-  /// ends this.
+  /// Records why the worker cannot write to one of its stores. The worker then gets no jobs for that store. If the reason is
+  /// nil, the worker gets jobs for the store again.
   package func closeStore(
     _ caller: Caller, _ store: String, because reason: String?
   ) async throws {
@@ -142,7 +142,7 @@ extension JobQueue {
     try await callJSON("SELECT haul.rescue()", [])
   }
 
-  /// Makes up to `limit` scheduled jobs ready whose start time has come.
+  /// Makes up to `limit` scheduled jobs ready if their start time has come.
   ///
   /// Returns the number of these jobs, and the number of interrupted jobs that have waited too long for a worker with their
   /// part file, so that any worker may now claim them.

@@ -5,7 +5,7 @@ import Schema
 /// The SQL functions of the queue, as one typed method for each function.
 ///
 /// A value uses one connection. It repeats a call that fails because of a deadlock or a serialization conflict. A call whose
-/// connection is lost throws; it is then unknown whether the call took effect. `work` may be repeated with an equal number.
+/// connection is lost throws; it is then unknown whether the call took effect. `work` may be repeated with the same number.
 package struct JobQueue: Sendable {
   let connection: Connection
   /// Called before every repetition after SQLSTATE 40P01 or 40001.

@@ -32,15 +32,15 @@ package struct SubmitLine: Sendable {
 package struct Submission: Sendable {
   /// The action for a line whose path belongs to an earlier job.
   package enum OnDuplicate: String, Sendable, CaseIterable {
-    /// If the URL is equal, the line creates no job, and the earlier job stays. If the earlier job had failed, it is queued
-    /// again. Another URL is an error.
+    /// If the line has the earlier job's URL, the line creates no job, and the earlier job stays. If the earlier job had
+    /// failed, it is queued again. A line with another URL is an error.
     case skip
     /// Like `skip`, but a completed job asks its source whether the file has changed. If so, the job replaces the file. A job
     /// that waits or runs does not change, because it downloads the current file anyway.
     case refresh
     /// The line takes over the earlier job. If the job is running, Haul stops it first.
     case replace
-    /// A line with the path of an earlier job is an error, even if the URL is equal.
+    /// A line with the path of an earlier job is an error, even if it has the same URL as that job.
     case error
   }
 

@@ -10,7 +10,7 @@
 /// | `?query` | `-` and 16 hex digits of its digest after the name |
 /// | a name over 255 bytes | its beginning, `-`, 16 hex digits of its digest, and its extension if that has at most 16 bytes |
 ///
-/// Two URLs can have one path (`a%62` and `ab`). The queue reports an error if both are submitted.
+/// Two URLs can have the same path (`a%62` and `ab`). The queue reports an error if both are submitted.
 package enum DefaultPath {
   /// Returns the path for the parts of a URL. The parts come from the URL parser, still percent-encoded.
   ///

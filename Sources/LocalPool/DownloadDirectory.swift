@@ -12,10 +12,10 @@ package import Stores
 package struct DownloadDirectory: Sendable {
   /// The absolute path, without symbolic links.
   package let path: String
-  /// The name of the store in the database. The name depends on the marker, so a moved directory with unfinished files stays
-  /// the store that it was.
+  /// The name of the store in the database. The name depends on the marker, so a directory with unfinished files keeps its
+  /// store name when it is moved.
   package let store: String
-  /// The id in the directory's marker file, which may be new or older.
+  /// The id in the directory's marker file. It is new if the directory had no marker file.
   package let marker: String
   private let root: FileDescriptor
   /// Whether the marker was written for such a directory, and not for a permanent store.
@@ -60,8 +60,8 @@ package struct DownloadDirectory: Sendable {
     try FileVerifier(Destination(root: root))
   }
 
-  /// Removes Haul's marker file and directories if no unfinished file is left and no other process uses the directory. Files
-  /// that cannot be removed stay for the next call.
+  /// Removes Haul's marker file and directories if no unfinished file is left and no other process uses the directory. If a
+  /// file cannot be removed, a later call removes it.
   package func leave(pool: String) {
     guard root.lock(exclusive: true) else { return }
     Store.removeEmptyParts(of: pool, below: root)

@@ -1,4 +1,4 @@
-/// The name of a field in a log line. The list is complete, so that all lines use one name for one thing.
+/// The name of a field in a log line. The list is complete, so that all lines use the same name for the same thing.
 ///
 /// `time`, `level`, `event` and `component` are in every line and are not fields.
 package enum LogField: String, CaseIterable, Sendable {

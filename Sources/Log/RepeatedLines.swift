@@ -7,7 +7,8 @@ import Synchronization
 final class RepeatedLines: Sendable {
   /// Whether a line is shown.
   enum Verdict: Equatable {
-    /// The caller must show the line. `count` is the number of equal lines since the last one was shown; nil for a single line.
+    /// The caller must show the line. `count` is the number of times that the line has come since it was last shown; nil if it
+    /// came once.
     case show(count: Int?)
     case hide
   }

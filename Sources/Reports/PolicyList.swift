@@ -15,7 +15,7 @@ extension PolicyRow {
 }
 
 extension Listing.Column {
-  /// Returns a column for the minimum time between starts. `seconds` returns it in seconds, as JSON output shows it.
+  /// Returns a column for the minimum time between starts. `seconds` returns the time in seconds, as the JSON output shows it.
   package static func interval(_ seconds: @escaping @Sendable (Row) -> Double) -> Self {
     Self(
       "INTERVAL", key: "min_interval", .right, value: { .double(seconds($0)) },

@@ -1,9 +1,9 @@
-/// Detects a store directory that was copied with its marker, so that workers with one instance id use two directories. The
-/// type reads no clock: callers pass the time.
+/// Detects a store directory that was copied with its marker, so that two directories have the same instance id. The type reads
+/// no clock: callers pass the time.
 ///
 /// Each worker writes a file, its sign, into the directory and looks for the signs of the other workers. If a sign is old
 /// enough and is missing, its worker uses another directory. On NFS a file of another machine may show late, hence the delay. A
-/// sign that was only deleted is back at the next look.
+/// sign that was only deleted is back at the next check.
 package struct CopiedStore: Sendable {
   package typealias Instant = ContinuousClock.Instant
 

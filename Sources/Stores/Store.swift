@@ -104,7 +104,7 @@ package struct Store: Sendable {
 
   /// Writes the marker file of a store into `directory`, or reads an existing one. The marker is durable on return.
   ///
-  /// Two concurrent calls get one marker: the first call links it into place, and the second call reads it.
+  /// Two concurrent calls get the same marker: the first call links it into place, and the second call reads it.
   ///
   /// - Parameter marker: the instance id for a new marker. Default: a random id.
   package static func initialise(

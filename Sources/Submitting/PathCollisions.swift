@@ -19,7 +19,7 @@ struct PathCollisions {
     }
   }
 
-  /// Returns the lines without a path conflict. Two lines with one path and one URL do not conflict.
+  /// Returns the lines without a path conflict. Two lines with the same path and the same URL do not conflict.
   mutating func distinct(_ lines: [SubmitLine]) -> [SubmitLine] {
     lines.filter { line in
       if let other = other(of: line) {

@@ -21,9 +21,9 @@ package struct SubmissionReader {
   package var naming = Naming.tree
   /// The participle in the sentence "Nothing was submitted.", which ends the error about invalid lines.
   package var participle = "submitted"
-  /// Whether the reader rejects different URLs with one path. If false, the database finds them.
+  /// Whether the reader rejects different URLs with the same path. If false, the database finds them.
   package var findsDoublePaths = false
-  /// Whether the second URL with one path gets a number in its path. If false, it is rejected.
+  /// Whether the second URL with the same path gets a number in its path. If false, the second URL is rejected.
   package var numbersDoubleNames = false
   /// The schemes that URLs may have.
   package var schemes = WebURL.knownSchemes

@@ -2,7 +2,7 @@
 package enum Key: Sendable, Equatable {
   /// A printable character or a blank.
   case character(Character)
-  /// A letter that was typed with Ctrl, in lower case.
+  /// A key that was pressed together with Ctrl, in lower case.
   case control(Character)
   case enter, escape, tab, backTab, backspace, delete
   case up, down, left, right, pageUp, pageDown, home, end

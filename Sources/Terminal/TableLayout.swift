@@ -44,7 +44,7 @@ package enum TableCell: Sendable, Equatable {
   }
 }
 
-/// The columns of a table that fit on a line, with their widths. All lines of the table use one layout.
+/// The columns of a table that fit on a line, with their widths. All lines of the table use the same layout.
 package struct TableLayout: Sendable {
   /// The number of blanks between two columns.
   static let gap = 2

@@ -25,7 +25,7 @@ package enum TopSubject: Sendable, Equatable {
   /// A worker. `name` is the worker in messages, and `running` is the number of its running jobs.
   case worker(Int64, name: String, running: Int)
   case batch(String)
-  /// All jobs of a host that failed with an error class.
+  /// The jobs of one host that failed with one error class.
   case failures(error: ErrorClass, host: String)
 
   /// The name of the subject for a question to the user.
@@ -62,7 +62,7 @@ package struct TopAction: Sendable, Equatable {
   /// The effect of a key on a row.
   package enum Meaning: Sendable, Equatable {
     case action(TopAction)
-    /// The key has no effect on this row. The text says where it has one.
+    /// The key has no effect on this row. The text says on which rows it has one.
     case hint(String)
   }
 

@@ -18,8 +18,7 @@ package struct TopList: Sendable {
   package static let lingering = Duration.seconds(5)
   /// The maximum number of visible rows of ended jobs. Only the latest stay, because other rows need the room on a busy pool.
   package static let mostLeaving = 5
-  /// The time after which a key is meant for the row under the cursor. If another row has come under the cursor more recently,
-  /// the key may be meant for the previous row.
+  /// How long a key may still be meant for the previous row after another row has come under the cursor.
   package static let settling = Duration.seconds(1)
 
   /// The rows in the order in which they were read, including rows of ended jobs that stay for a while.

@@ -117,7 +117,7 @@ package struct WebURL: Sendable, Hashable {
   /// The scheme, host and port, which ``isSameOrigin(as:)`` compares.
   var origin: String { "\(scheme)://\(host):\(port)" }
 
-  /// Returns whether both URLs have equal scheme, host and port (RFC 9110 §4.3.1).
+  /// Returns whether both URLs have the same scheme, host and port (RFC 9110 §4.3.1).
   package func isSameOrigin(as other: WebURL) -> Bool {
     scheme == other.scheme && host == other.host && port == other.port
   }

@@ -61,8 +61,8 @@ public struct ExpectedDigest: Sendable, Hashable {
 
   /// Reads only `algorithm=digest`, the form in a job's option or a server's field.
   ///
-  /// - Returns: nil for an unknown algorithm or a digest of the wrong length. If the hexadecimal and the base64 form have equal
-  ///   length, a final `=` means base64.
+  /// - Returns: nil for an unknown algorithm or a digest of the wrong length. If the hexadecimal and the base64 form have the
+  ///   same length, a final `=` means base64.
   package init?(spelled text: String) {
     let halves = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     guard halves.count == 2, let algorithm = DigestAlgorithm(spelled: String(halves[0])) else {

@@ -49,13 +49,13 @@ package struct Destination: Sendable {
     let path: String
     let durable: DurableDirectories
 
-    /// An identifier of a directory. Two directories that exist at one time never have equal identifiers.
+    /// An identifier of a directory. No two directories that exist at the same time have the same identifier.
     package struct Identity: Hashable, Sendable {
       fileprivate let device: UInt64
       fileprivate let inode: UInt64
     }
 
-    /// Returns the directory's identity. Two values for one directory have equal identities.
+    /// Returns the directory's identity. It is equal for two `Parent` values of the same directory.
     package func identity() throws(TransferError) -> Identity {
       try Self.identity(of: directory)
     }

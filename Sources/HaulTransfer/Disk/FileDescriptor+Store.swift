@@ -185,7 +185,7 @@ extension PartFile {
     try sync()
   }
 
-  /// Returns whether both files are exactly `length` bytes long and have equal content.
+  /// Returns whether both files are exactly `length` bytes long and have the same content.
   package func hasSameBytes(as other: PartFile, length: Int64) throws(TransferError) -> Bool {
     guard try size() == length, try other.size() == length else { return false }
     return try digest(.sha256, length: length) == other.digest(.sha256, length: length)

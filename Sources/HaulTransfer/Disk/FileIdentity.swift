@@ -2,8 +2,8 @@ import Glibc
 import HaulCLinux
 import HaulSystem
 
-/// An identity that distinguishes a file from every other file, including a later file with its name. After a file is gone, the
-/// file system soon reuses its inode number, but not with an equal time of creation.
+/// An identity that distinguishes a file from every other file, including a later file with the same name. After a file is
+/// gone, the file system soon reuses its inode number, but not with the same time of creation.
 struct FileIdentity: Sendable, Hashable, Codable {
   var device: UInt64
   var inode: UInt64

@@ -48,12 +48,12 @@ import Synchronization
   }
 }
 
-/// A pool with a limited number of buffers of equal size, allocated when first needed and kept for the pool's life.
+/// A pool with a limited number of buffers of the same size, allocated when first needed and kept for the pool's life.
 ///
 /// When all buffers are in use, exchanges pause until a sink returns a buffer, so memory stays bounded however slow the disk
 /// is. A disk that hangs must not hold all buffers. A share therefore gets at most twice the number of buffers that are left
 /// (dynamic thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). A share that holds no buffer
-/// always gets one. A share is the group of exchanges that write to one disk.
+/// always gets one. A share is the group of exchanges that write to the same disk.
 package final class BufferPool: Sendable {
   private struct State {
     var free: [Block] = []

@@ -42,8 +42,8 @@ package struct ExchangeRequest: Sendable {
   /// Whether only the engine reads the response's length, because libcurl refuses a folded Content-Length. (libcurl:
   /// CURLOPT_IGNORE_CONTENT_LENGTH)
   var engineReadsLength = false
-  /// The key of the share: exchanges with one key share a part of the engine's buffers. Use one key for all exchanges that
-  /// write to one disk.
+  /// The key of the share: exchanges with the same key share a part of the engine's buffers. Use the same key for all exchanges
+  /// that write to the same disk.
   package var share: ObjectIdentifier?
 
   /// Creates a request.

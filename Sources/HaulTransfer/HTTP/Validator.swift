@@ -1,4 +1,5 @@
-/// A value that identifies a version of a representation. Equal validators prove equal bytes (RFC 9110 §8.8).
+/// A value that identifies a version of a representation. Two responses with the same validator carry the same bytes (RFC 9110
+/// §8.8).
 package enum Validator: Sendable, Hashable {
   /// A strong entity tag with its quotes, as sent.
   case strongETag(String)
@@ -69,7 +70,7 @@ package enum Validator: Sendable, Hashable {
 
   /// The result of comparing a validator with a later response.
   enum Comparison: Sendable, Equatable {
-    /// The field is present, and its value is equal, byte for byte.
+    /// The field is present, and its value is the same, byte for byte.
     case same
     /// The field is absent.
     case absent

@@ -160,8 +160,8 @@ public final class Download: Sendable {
   /// stopped.
   public var state: DownloadState { shared.withLock { $0.phase } }
 
-  /// The priority among waiting downloads. The highest priority starts first; equal priorities start in the order in which you
-  /// started or added the downloads. Default: 0. A change does not stop running downloads.
+  /// The priority among waiting downloads. The highest priority starts first. Downloads with the same priority start in the
+  /// order in which you started or added them. Default: 0. A change does not stop running downloads.
   public var priority: Int {
     get { shared.withLock { $0.priority } }
     set {
@@ -230,7 +230,7 @@ public final class Download: Sendable {
 }
 
 extension Download: Identifiable, Hashable {
-  /// Returns whether both downloads are one object.
+  /// Returns whether both values are the same download object.
   public static func == (one: Download, other: Download) -> Bool { one === other }
 
   /// Hashes the identity of the object.

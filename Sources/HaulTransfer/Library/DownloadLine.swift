@@ -50,7 +50,8 @@ struct DownloadLine<Member: Hashable & Sendable>: Sendable {
       Place(member: member, host: host, priority: priority, arrival: numbers, number: numbers))
   }
 
-  /// Changes the priority of a waiting member. Members with equal priority are ordered by arrival. Other members do not change.
+  /// Changes the priority of a waiting member. Members with the same priority are ordered by arrival. Other members do not
+  /// change.
   mutating func prioritize(_ member: Member, _ priority: Int) {
     guard var place = waiting[member], place.priority != priority else { return }
     numbers += 1

@@ -85,7 +85,7 @@ public struct DownloadOptions: Sendable {
   /// The time limit for the whole download, including waits and pauses; nil for no limit. The time begins when the download
   /// first runs. Bytes that are durable at the limit can be resumed.
   public var timeout: Duration?
-  /// A rate limit in bytes per second. Downloads with one `RateLimit` object share its limit. Nil for no limit.
+  /// A rate limit in bytes per second. Downloads with the same `RateLimit` object share the limit. Nil for no limit.
   public var rateLimit: RateLimit?
   /// The rules for retries after a failure; nil never retries. If a connection breaks and the server can send the rest, Haul
   /// continues without a retry.

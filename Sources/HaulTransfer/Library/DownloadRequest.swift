@@ -95,7 +95,7 @@ public struct DownloadProgress: Sendable, Hashable {
   public var bytes: Int64
   /// The length of the file in bytes; nil while it is unknown.
   public var expected: Int64?
-  /// The network rate in bytes per second, smoothed over about two seconds. All observers of the download see one rate.
+  /// The network rate in bytes per second, smoothed over about two seconds. All observers of the download see the same rate.
   public var rate: Double
 
   /// Creates progress.

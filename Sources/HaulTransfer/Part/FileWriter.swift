@@ -213,9 +213,10 @@ package final class FileWriter: Sendable {
     }
   }
 
-  /// Returns the digest of the first `length` bytes. If some bytes did not pass through this writer in sequence, the writer
-  /// reads them back from the disk, once for all its digests. It reads the whole file for an algorithm that is not among its
-  /// digests, and on a second call.
+  /// Returns the digest of the first `length` bytes.
+  ///
+  /// If some bytes did not pass through this writer in sequence, the writer reads them back from the disk, once for all its
+  /// digests. It reads the whole file for an algorithm that is not among its digests, and on a second call.
   ///
   /// - Parameter isWanted: called before each block that is read; false cancels.
   /// - Throws: `io`; `digest` if libcrypto lacks the algorithm; `cancelled` if `isWanted` returned false.

@@ -42,8 +42,8 @@ enum BodyEnding: Sendable, Equatable {
   case restart
   /// Nothing proves that the body is complete. Download the file once more, to compare length and digest.
   case secondDownload
-  /// This is the second download. If its length and digest equal those of the first download, the file is complete. Otherwise
-  /// the transfer fails as `unverified_length`.
+  /// This is the second download. If its length and digest are the same as those of the first download, the file is complete.
+  /// Otherwise the transfer fails as `unverified_length`.
   case compareWithFirst
   /// The transfer fails for now. The part file stays.
   case fail(TransferError)
@@ -151,7 +151,7 @@ private func shortRow(_ framing: Framing) -> Int {
 ///
 /// If the file came whole in one answer, it is the source's file, and a new download would change nothing. Haul downloads once
 /// more if the file was put together from several answers, if only the digest could prove that it is complete, or if the server
-/// stated the wanted digest. If the second download has an equal digest, it is the source's file.
+/// stated the wanted digest. If the second download has the same digest, it is the source's file.
 func decideMismatch(_ state: TransferState, found: ExpectedDigest) -> BodyEnding {
   let attempts = state.attempts
   let isOfJob = state.policy.digest != nil

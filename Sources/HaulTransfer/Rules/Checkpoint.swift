@@ -37,7 +37,7 @@ package struct Checkpoint: Sendable, Hashable {
   /// Whether the query of the URL has changed since the checkpoint. A query may select another file, so Haul compares more
   /// bytes.
   package var isMoved = false
-  /// Whether the bytes come from a URL with another host or path. Only a response with an equal strong tag continues them,
+  /// Whether the bytes come from a URL with another host or path. Only a response with the same strong tag continues them,
   /// because nothing else in the checkpoint says anything about the file at the new URL.
   package var isFromElsewhere = false
   /// The final path of the file that Haul intends to publish; nil before. Haul sets it just before the rename, when all bytes
@@ -45,10 +45,10 @@ package struct Checkpoint: Sendable, Hashable {
   package var publishing: String?
   /// A response that came instead of the rest of the file; see ``SuspectPage``.
   var suspect: SuspectPage?
-  /// The server's last equal refusals of a range; nil if there was none.
+  /// The server's last refusal of a range, with the number of times in a row that it came; nil if there was none.
   var refusal: RangeRefusal?
 
-  /// A number of equal refusals of a range in a row.
+  /// A refusal of a range that the server has sent several times in a row.
   struct RangeRefusal: Sendable, Hashable, Codable {
     /// The status of the response; 0 if no response came.
     var status: Int

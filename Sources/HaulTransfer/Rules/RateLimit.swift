@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A limit on the bytes per second that bodies receive. All engines and transfers that use one object share its limit.
+/// A limit on the bytes per second that bodies receive. All engines and transfers that use the same object share its limit.
 ///
 /// You may change the limit at any time. On average, Haul keeps the limit exactly. Bytes that the kernel has buffered ahead do
 /// not count; TCP slows the sender.

@@ -1,7 +1,7 @@
 /// A complete response that may be an error page instead of the file, as Haul first saw it.
 ///
-/// If an equal response comes at least ``patience`` later, Haul accepts it as the file's new content, but only if it has a
-/// validator of its own and the file's media type. Error pages repeat too, so no other response is accepted.
+/// If the same response comes again at least ``patience`` seconds later, Haul accepts it as the file's new content, but only if
+/// it has a validator of its own and the file's media type. Error pages repeat too, so no other response is accepted.
 package struct SuspectPage: Sendable, Hashable, Codable {
   /// The number of seconds after which a repeated response counts.
   static let patience: Int64 = 60
@@ -31,12 +31,12 @@ package struct SuspectPage: Sendable, Hashable, Codable {
   /// Returns whether a repetition of this response would make it the new content of a file of `type`.
   func isConfirmable(for type: String?) -> Bool { validator != nil && mediaType == type }
 
-  /// Returns whether `new` may replace a file of `type`, because an equal response came before.
+  /// Returns whether `new` may replace a file of `type`, because the same response came before.
   func confirms(_ new: Representation, type: String?, now: HTTPDate) -> Bool {
     isRepeated(by: new) && isConfirmable(for: type) && now.seconds - firstSeen >= Self.patience
   }
 
-  /// Returns the page to remember after `new`. If `new` equals this page, this page stays with its first time.
+  /// Returns the page to remember after `new`. If `new` is the same response as this page, this page stays with its first time.
   func next(_ new: Representation, now: HTTPDate) -> SuspectPage {
     isRepeated(by: new) ? self : SuspectPage(new, now: now)
   }
@@ -88,7 +88,7 @@ struct KnownFile: Sendable {
   /// The smallest loss in bytes that makes a shorter response suspect.
   private static let leastLoss: Int64 = 16_384
 
-  /// The number of equal bytes that prove that a response is the file. Two texts may begin with one line.
+  /// The number of equal bytes that prove that a response is the file. Two different texts may begin with the same line.
   static let leastProof: Int64 = 1024
 }
 

@@ -127,10 +127,10 @@ package struct WorkerStart: Sendable, Decodable, Hashable {
 package struct Causes: Sendable, Decodable, Equatable {
   /// The number of examined jobs that wait and are not paused.
   package let waiting: Int
-  /// The number of these jobs that nothing prevents from starting.
+  /// The number of these jobs that nothing blocks.
   package let free: Int
-  /// The reasons, at most 100. Reasons that need an operator come first, then reasons that pass without one. Each group is
-  /// ordered by the number of jobs, largest first.
+  /// The reasons, at most 100. Reasons that need an operator come first, then temporary reasons. Each group is ordered by the
+  /// number of jobs, largest first.
   package let causes: [Obstacle]
   /// The number of reasons that are omitted from ``causes``.
   package let more: Int

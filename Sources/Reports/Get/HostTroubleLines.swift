@@ -52,7 +52,7 @@ package struct HostTroubleLines {
     return true
   }
 
-  /// Ends a round. Returns the counts of files that have doubled since they were last shown.
+  /// Ends a round. Returns the counts that have doubled since they were last shown.
   package mutating func endRound(now: ContinuousClock.Instant) -> [More] {
     if let lastRound, lastRound.duration(to: now) < Self.round { return [] }
     lastRound = now

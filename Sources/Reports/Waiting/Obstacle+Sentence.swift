@@ -55,7 +55,7 @@ extension Obstacle {
     kind == .early ? early(hasAdvice: false).sentence : sentence(of: selector)
   }
 
-  /// Returns the reason and the remedy separately. `own` is how many of the running jobs belong to `whose`, such as `this
+  /// Returns the reason and the remedy separately. `own` is the number of running jobs that belong to `whose`, such as `this
   /// batch`.
   package func finding(of selector: String?, own: Int? = nil, whose: String? = nil) -> Finding {
     let word = shellWord(name)
