@@ -9,7 +9,7 @@ package struct AttemptResult: DatabaseWord {
   package static let completed = AttemptResult(rawValue: "completed")
   /// The attempt ended with an error.
   package static let failed = AttemptResult(rawValue: "failed")
-  /// The worker gave the job back before the download was complete.
+  /// The worker gave the job back.
   package static let released = AttemptResult(rawValue: "released")
   /// The worker died, and Haul took the job back.
   package static let rescued = AttemptResult(rawValue: "rescued")

@@ -126,7 +126,7 @@ package struct CheckpointRow: Sendable, Encodable, Equatable {
   package var length: Int64?
   /// The record from which a transfer can continue, as JSON.
   package var resume: String
-  /// The final name that the worker is about to give the part file; nil if the file is not complete.
+  /// The final name that the worker is about to give the part file; nil if it is not about to publish the file.
   package var intent: String?
 
   /// Creates a row for one job.
