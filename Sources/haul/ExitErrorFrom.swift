@@ -25,7 +25,9 @@ extension ExitError {
     case let error as ExitError: self = error
     case let error as JobQueueError: self.init(error, unknownName)
     case let error as PostgresError where error.sqlState == .uniqueViolation:
-      self.init(.badInput, "that name exists already. Nothing was changed.")
+      self.init(
+        .badInput, "another object already has this name. Nothing was changed. Choose another name."
+      )
     case let error as RefusedStatement:
       self.init(lacking: role, prefix: error.prefix, because: error.refusal)
     case let error as PostgresError where error.isRefusedStatement:
@@ -49,11 +51,12 @@ extension ExitError {
     case let error as TransferError: self.init(error)
     case let error as SystemError:
       self.init(.inputOutput, "\(error).")
-    case is CancellationError: self.init(.tryAgain, "stopped before it was finished.")
+    case is CancellationError:
+      self.init(.tryAgain, "the command was stopped before it had finished.")
     case is DecodingError:
       self.init(
         .configuration,
-        "this program does not understand the answer of the database. Run 'haul migrate', or use the Haul version "
+        "this program does not understand the answer of the database. Their versions differ. Run 'haul migrate', or use the Haul version "
           + "that last migrated the database.")
     default: self.init(.tryAgain, "\(error)")
     }
@@ -82,7 +85,9 @@ extension ExitError {
     if case .rolesTaken = error {
       sentence += " Use --role-prefix NAME to give this pool roles of its own."
     }
-    if error == .functionsTooNew { sentence += " Use --force to replace them with older ones." }
+    if error == .functionsTooNew {
+      sentence += " Use --force to replace them with the older functions and views of this program."
+    }
     // It may be in another pool.
     if case .noSuchName(let message, nil, _) = error, message.hasPrefix("there is no batch ") {
       sentence = Self.sentence(message + ConnectedPool.clause)
@@ -136,7 +141,9 @@ extension ExitError {
     let (code, advice): (ExitCode, String)
     switch error {
     case .connectionLost, .timedOut:
-      (code, advice) = (.tryAgain, "The last step may or may not have taken effect. Try again.")
+      (code, advice) = (
+        .tryAgain, "The database may or may not have carried out the last step. Try again."
+      )
     case .decoding, .noSession, .noTransactions, .misuse:
       (code, advice) = (
         .configuration,

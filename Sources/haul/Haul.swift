@@ -29,9 +29,9 @@ enum Haul {
     name: "haul", version: version, versionLines: { versionLines }, synonyms: synonyms,
     "Download long lists of URLs with a pool of workers.",
     discussion: """
-      Workers on any number of machines claim jobs from a PostgreSQL database and download their files. \
-      If a worker stops, others continue its downloads. If none can read its disk, they start again after \
-      five minutes. Haul shows times in UTC.
+      Workers on any number of machines claim jobs from a PostgreSQL database and download their files. If a \
+      worker stops, other workers continue its downloads. If no other worker can read its disk, the downloads \
+      start again from the first byte after five minutes. Haul shows times in UTC.
       """,
     [
       CommandSection(
@@ -66,7 +66,7 @@ enum Haul {
           CommandNode(WorkerCommand.self), CommandNode(CoordinatorCommand.self),
           CommandNode(DrainCommand.self),
           CommandNode(
-            group: "rescue", "Take work back from workers.",
+            group: "rescue", "Hand the jobs of a worker to other workers.",
             [CommandNode(RescueWorkerCommand.self)]),
         ]),
       CommandSection(
@@ -117,7 +117,8 @@ enum Haul {
   /// it.
   private static func requireArguments() {
     guard unsafe access("/proc/self/cmdline", R_OK) != 0 else { return }
-    StandardStream.say("haul: /proc is not mounted. Mount it: Haul needs it.\n")
+    StandardStream.say(
+      "haul: Haul needs /proc, but /proc is not mounted. Mount it and try again.\n")
     exit(ExitCode.configuration.rawValue)
   }
 }

@@ -102,7 +102,7 @@ enum JobOptionTable {
     .flag(.remoteTime, "Give the file the source's modification time."),
     .denial(
       .recordDigest, for: [.submit, .queue],
-      "Do not record the SHA-256 of the file. 'haul verify' can then compare only its length, unless Haul checked another digest."
+      "Do not record the SHA-256 of the file. 'haul verify' then compares only its length, unless Haul checked a digest that you gave."
     ),
     .value(
       .credential, "<name>", CredentialArgument.self, for: [.submit, .queue],

@@ -25,8 +25,9 @@ struct RequestOptions: OptionGroup {
     .value(
       "netrc", "<file>", \.netrc, environment: "HAUL_NETRC",
       """
-      A file with users and passwords by host, in the format of ~/.netrc. For http an entry must name the port, such \
-      as 'machine HOST:80'. For hosts that you type, 'haul get' also uses entries without a port, and 'default'.
+      A file with users and passwords by host, in the format of ~/.netrc. An entry for http must name the \
+      port: 'machine HOST:80'. For hosts that you type, 'haul get' also uses entries without a port, and the \
+      entry 'default'.
       """
     ).from(.files),
     .value(

@@ -14,10 +14,10 @@ struct RescueWorkerCommand: HaulCommand {
     a healthy worker use 'haul drain', which also keeps its latest progress.
 
     Haul fences the worker: the pool ignores what it reports about these jobs and gives it no others. Other \
-    workers continue from the progress that it saved last. A worker that still runs learns this from its \
-    next heartbeat, within 2 seconds. It then stops writing, keeps no job and exits with 0. A worker that \
-    cannot reach the database stops writing at most 15 seconds after its last heartbeat. It can no longer \
-    give a file its final name.
+    workers continue from the progress that it saved last. A worker that still runs learns this from its next \
+    heartbeat, within 2 seconds. It then stops writing, gives up all its jobs and exits with 0. A worker that \
+    cannot reach the database stops writing at most 15 seconds after its last heartbeat. A fenced worker can \
+    no longer give a file its final name.
     """
   static let examples = [
     Example("haul rescue worker 7", "Rescues the jobs of worker 7. 'haul workers' shows the ids."),
@@ -69,7 +69,7 @@ struct RescueWorkerCommand: HaulCommand {
     let start = rescued.hadEnded ? "has ended already" : "is fenced"
     if rescued.kept > 0 {
       return
-        "\(start). \(next) \(rescued.jobs) of its \(rescued.jobs + rescued.kept) jobs now, and the rest when another session unlocks their hosts"
+        "\(start). \(next) \(rescued.jobs) of its \(rescued.jobs + rescued.kept) jobs now, and the rest when another session has unlocked the hosts of these jobs"
     }
     return rescued.jobs == 0
       ? "\(start) and held no job" : "\(start). \(next) \(jobs)"

@@ -14,9 +14,9 @@ struct SubmitCommand: HaulCommand {
   static let abstract = "Submit URLs as jobs."
   static let discussion = """
     Haul reads and checks all lines before it creates the first job. If lines are wrong, it lists them and \
-    exits with 65. It skips jobs that are in the queue already, and queues them again if they had failed. \
-    You can therefore repeat a submission. Haul submits more than 100,000 lines in several steps. If it is \
-    interrupted between two steps, run the same command again to continue. Files go to the queue's store \
+    exits with 65. It skips jobs that are in the queue already, and queues them again if they had failed. You \
+    can therefore repeat a submission. Haul submits more than 100,000 lines in several steps. If the command \
+    is interrupted between two steps, run the same command again to continue. Files go to the queue's store \
     under host/path/name.
 
     With --on-duplicate refresh Haul asks the sources of completed jobs whether the file has changed, by \

@@ -21,7 +21,7 @@ struct UpCommand: HaulCommand {
     and a queue named default, which takes jobs submitted without --queue.
 
     SIGTERM, SIGINT or SIGHUP stops the pool gracefully. The next run continues interrupted downloads. A \
-    second signal stops it at once.
+    second signal stops the pool at once.
 
     All workers run in this process. The pool ends when 'haul drain' has ended the last of them. To stop or \
     kill a worker on its own, run 'haul worker' in another terminal. You can start and stop such workers at \
@@ -83,7 +83,7 @@ struct UpCommand: HaulCommand {
       case .interruptedElsewhere(let jobs, let directory):
         let path = SafeText.visible(directory)
         StandardStream.say(
-          "haul up: \(counted(jobs, "file")) interrupted in \(path). To continue, use --store \(shellWord(path)) "
+          "haul up: found \(counted(jobs, "interrupted file")) in \(path). To continue, use --store \(shellWord(path)) "
             + "or also run 'haul worker --store \(UpRun.store)=\(path)'. Otherwise the downloads start again here "
             + "from the first byte after five minutes.\n")
       case .settled(let lease) where lease.state == .failed:

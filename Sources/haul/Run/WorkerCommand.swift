@@ -12,10 +12,10 @@ struct WorkerCommand: HaulCommand {
     "Run a worker: claim jobs, download them, and hand interrupted downloads to other workers."
   static let discussion = """
     SIGTERM, SIGINT or SIGHUP drains the worker (SIGHUP not under nohup). It claims no more jobs, saves the \
-    progress of running ones, gives them back and exits with 0. A second signal stops it at once with 75, \
-    and other workers take over 3 to 5 seconds later. It also exits with 75 if it cannot reach the database \
-    for about 20 seconds while it drains. If a store or queue does not exist, it exits with 78. Repair the \
-    configuration before you start it again.
+    progress of running jobs, gives them back and exits with 0. A second signal stops the worker at once with \
+    exit code 75, and other workers take over 3 to 5 seconds later. It also exits with 75 if it cannot reach \
+    the database for about 20 seconds while it drains. If a store or queue does not exist, the worker exits \
+    with 78. Repair the configuration before you start it again.
 
     Haul refuses private, loopback and link-local addresses unless --allow-net allows them. If jobs of a \
     queue need such addresses, give --allow-net to every worker of the queue: other workers fail these jobs. \
@@ -43,16 +43,16 @@ struct WorkerCommand: HaulCommand {
     If this worker lacks the credential of a job, the job waits up to a day for a worker that has it. Haul \
     reads the files of --netrc and --cookies once, at the start.
 
-    Workers without --allow-scheme fail jobs with ftp, ftps or sftp URLs, and a worker without --queue \
-    serves all queues. Give such jobs a queue of their own, and name the queues of all other workers with \
-    --queue. FTP is anonymous, or uses a credential of type basic, which needs TLS. sftp needs a credential, \
-    and the server's key in --known-hosts.
+    Workers without --allow-scheme fail jobs with ftp, ftps or sftp URLs, and a worker without --queue serves \
+    all queues. Give such jobs a queue of their own, and name the queues of all other workers with --queue. \
+    FTP logs in anonymously, or with a credential of type basic, which needs TLS. sftp needs a credential, and \
+    the server's key in --known-hosts.
 
     Haul runs the command of --on-complete at most once for each completion of a job, after the database has \
     recorded it. Up to four commands run at once. The command gets HAUL_JOB, HAUL_FILE (the full path), \
     HAUL_PATH (the path in the store), HAUL_STORE, HAUL_QUEUE, HAUL_BATCH, HAUL_HOST, HAUL_URL (without \
-    signatures), HAUL_BYTES, HAUL_FETCHED and HAUL_DIGEST. Its output goes to standard error. Transfers do \
-    not wait for it. If 10,000 commands wait, Haul skips further ones and logs hook.skipped. It kills a \
+    signatures), HAUL_BYTES, HAUL_FETCHED and HAUL_DIGEST. Its output goes to standard error. Transfers do not \
+    wait for it. If 10,000 commands wait, Haul skips further commands and logs hook.skipped. Haul kills a \
     command after ten minutes, or 20 seconds after a drain begins.
     """
   static let examples = [

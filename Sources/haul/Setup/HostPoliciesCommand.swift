@@ -7,9 +7,10 @@ struct HostPoliciesCommand: HaulCommand {
   static let name = "policies"
   static let abstract = "List the limits that were set for hosts."
   static let discussion = """
-    If several patterns match a host, an exact name wins. Otherwise the longest suffix wins. Without a match \
-    the transfer limit is 4. BURST is how many transfers may start at once after a pause. HOSTS counts the \
-    hosts with jobs that match the pattern.
+    CAP is the transfer limit: how many transfers may run at once for each host. If several patterns match \
+    a host, an exact name wins. Otherwise the longest suffix wins. Without a match the transfer limit is 4. \
+    BURST is how many transfers may start at once after a pause. HOSTS counts the hosts with jobs that match \
+    the pattern.
     """
   static let examples = [
     Example("haul host policies", "Lists everything that 'haul host set' has set."),

@@ -20,10 +20,11 @@ struct HostSetCommand: HaulCommand {
   static let examples = [
     Example("haul host set example.org --cap 2", "Allows two transfers at once from example.org."),
     Example(
-      "haul host set '*.example.org' --cap 8", "Allows eight from each host below example.org."),
+      "haul host set '*.example.org' --cap 8",
+      "Allows eight transfers at once from each host below example.org."),
     Example(
       "haul host set example.org --interval 500ms --burst 3",
-      "Allows two starts a second, and three at once after a pause."),
+      "Allows two starts a second, and three starts at once after a pause."),
   ]
   static let options: [Option<Self>] =
     [
@@ -35,7 +36,7 @@ struct HostSetCommand: HaulCommand {
         "The start interval: the shortest time between two starts, such as 500ms. 0 removes it."),
       .value(
         "burst", "<n>", \.burst, in: 1...10_000,
-        "How many transfers may start at once after a pause. Later starts wait longer to compensate."
+        "How many transfers may start at once after a pause. Later transfers then wait longer to compensate."
       ),
     ] + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [

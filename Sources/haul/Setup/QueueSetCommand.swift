@@ -9,12 +9,12 @@ struct QueueSetCommand: HaulCommand {
   static let role: PoolRole? = .admin
   static let abstract = "Set a queue's limit, weight and default job options."
   static let discussion = """
-    The limit applies to jobs that start from now on. A worker that serves several queues looks first at a \
-    queue in proportion to its weight. With weights 3 and 1, it looks first at the heavier queue three times \
+    The limit applies to jobs that start from now on. If a worker serves several queues, the weights set how \
+    often it looks at each queue first. With weights 3 and 1, it looks at the heavier queue first three times \
     out of four.
 
-    Job options are defaults for jobs submitted from now on. none removes a default. 'haul queues' shows \
-    them.
+    Job options are defaults for jobs submitted from now on. The value none removes a default. 'haul queues' \
+    shows the defaults.
     """
   static let examples = [
     Example(

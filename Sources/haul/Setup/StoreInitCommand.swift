@@ -28,7 +28,7 @@ struct StoreInitCommand: HaulCommand {
     [
       .flag(
         "adopt", \.adopts,
-        "Use a directory that is a store of another database. Both pools can use it at once. They share files, but no part files."
+        "Use a directory that is a store of another database. Both pools can use it at once. They share the finished files, but not the part files."
       )
     ] + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
@@ -81,7 +81,7 @@ struct StoreInitCommand: HaulCommand {
 
   /// The text if no queue was created, because another store's queue has the name.
   private var noQueue: String {
-    "; no queue uses it yet, because the queue \(store.argument) belongs to another store. Create one with: "
+    "; no queue uses this store yet, because the queue \(store.argument) belongs to another store. Create one with: "
       + "haul queue create NAME --store \(store.argument)"
   }
 

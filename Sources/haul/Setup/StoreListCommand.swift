@@ -8,7 +8,7 @@ struct StoreListCommand: HaulCommand {
   static let abstract = "List stores with their instances."
   static let discussion = """
     A directory that several machines share is one instance. Each local disk is an instance of its own. ROOT \
-    is the path of the directory on MACHINE. WORKERS counts live workers that mount it.
+    is the path of the directory on MACHINE. WORKERS counts the live workers that mount the directory.
     """
   static let examples = [
     Example("haul store list", "Lists all stores."),

@@ -7,11 +7,11 @@ struct CancelCommand: ControlCommand {
   static let action = JobAction.cancel
   static let abstract = "Cancel jobs, or undo a cancellation."
   static let discussion = """
-    Waiting and paused jobs end at once. Haul asks the workers of running jobs to stop, and counts these \
-    jobs too. It never touches a finished file. It keeps a partial file for one hour: until then --undo or \
-    'haul retry' continues the download. Later the download starts at the first byte. --undo queues all \
-    cancelled jobs that you name, also jobs that were paused before. With --batch alone, no job of the batch \
-    starts from now on, even if cancelling all of them takes a while.
+    Waiting and paused jobs end at once. Haul asks the workers of running jobs to stop, and counts these jobs \
+    too. It never touches a finished file. It keeps a partial file for one hour: until then --undo or 'haul \
+    retry' continues the download. Later the download starts at the first byte. --undo queues all cancelled \
+    jobs that you name, also jobs that were paused before. With --batch alone, no job of the batch starts from \
+    now on, even if it takes a while to cancel all jobs.
     """
   static let examples = [
     Example("haul cancel --batch films", "Cancels the remaining jobs of the batch films."),
@@ -20,7 +20,7 @@ struct CancelCommand: ControlCommand {
   ]
   static let options: [Option<Self>] =
     [
-      .flag("undo", \.undo, "Queue the cancelled jobs among these again.")
+      .flag("undo", \.undo, "Undo a cancellation: queue the selected cancelled jobs again.")
     ] + group(\.selectors) + group(\.confirm) + group(\.output) + group(\.database)
 
   var undo = false

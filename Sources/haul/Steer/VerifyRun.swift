@@ -52,7 +52,7 @@ struct VerifyRun {
     if run.tally.elsewhere > 0 {
       throw ExitError(
         .failed,
-        "job \(job): the file is not on this machine. It may be on another machine with the same store"
+        "job \(job): the file is not on this machine. It may be on another machine that has a disk of the same store"
       )
     }
     guard run.tally.looked > 0 else {

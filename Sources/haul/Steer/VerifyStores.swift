@@ -65,7 +65,7 @@ struct VerifyStores: Sendable {
       .configuration,
       rows.isEmpty
         ? "this pool has no store yet, so no file can be compared."
-        : "this machine has no store of this pool where it was initialised. Run this on a machine that mounts a store, or use "
+        : "Haul found no store of this pool on this machine. Run this command on a machine that mounts a store, or use "
           + "--store NAME=DIRECTORY. Stores: \(names).")
   }
 }

@@ -7,9 +7,9 @@ struct QueuesCommand: HaulCommand {
   static let name = "queues"
   static let abstract = "List queues, and count their waiting and running jobs."
   static let discussion = """
-    RUNNING shows 3 of 10 if the queue has a limit of 10. WORKERS counts live workers that mount the store \
-    of the queue and claim its jobs. With 0 no job starts. HELD counts paused jobs. PAUSED says whether the \
-    whole queue is paused.
+    RUNNING shows 3 of 10 if the queue has a limit of 10. WORKERS counts live workers that mount the store of \
+    the queue and claim its jobs. If WORKERS is 0, no job of the queue starts. HELD counts paused jobs. PAUSED \
+    says whether the whole queue is paused.
 
     Each store has a queue with its name. The queue default is on the first store and takes jobs submitted \
     without --queue.

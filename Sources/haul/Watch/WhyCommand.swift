@@ -11,8 +11,8 @@ struct WhyCommand: HaulCommand {
   static let discussion = """
     Haul looks at the jobs that have not ended. If you select none, it looks at all jobs of the pool. It \
     prints one line for each cause: how many jobs it affects, and what to type. Causes that a person must \
-    repair come first. A job can have several causes. Haul counts ready jobs by queue and host. It reads up \
-    to 1,000 other jobs, or up to 1,000 jobs of a batch.
+    repair come first. A job can have several causes. Haul counts all ready jobs, by queue and host. It reads \
+    at most 1,000 of the other jobs, or at most 1,000 jobs of a batch.
     """
   static let examples = [
     Example("haul why", "Shows why no more jobs start in this pool."),
@@ -105,7 +105,7 @@ struct WhyCommand: HaulCommand {
     }
     let isCounted = selector.batch == nil && selector.ids == nil
     let note =
-      "\(isCounted ? "The counts of paused and scheduled jobs" : "All counts") include only the first 1,000 jobs that Haul read."
+      "\(isCounted ? "The counts of paused and scheduled jobs" : "All counts") cover only the first 1,000 jobs, because Haul reads no more."
     return JobsStanding(
       counts: counts, causes: asked.causes(found.causes), free: found.free, more: found.more,
       note: isWhole ? nil : note)

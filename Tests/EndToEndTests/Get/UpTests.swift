@@ -179,7 +179,7 @@ struct UpTests {
     try await other.event("database.started")
     _ = try await other.child.first("word of the file left behind") { output in
       output.standardError.first {
-        $0.hasPrefix("haul up: 1 file interrupted in \(machine.store). ")
+        $0.hasPrefix("haul up: found 1 interrupted file in \(machine.store). ")
       }
     }
     other.signal(SIGINT)

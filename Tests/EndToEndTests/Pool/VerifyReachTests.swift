@@ -53,7 +53,7 @@ struct VerifyReachTests {
       #expect(nothing.exit == .code(78))
       #expect(
         nothing.standardError == [
-          "haul verify: this machine has no store of this pool where it was initialised. Run this on a machine that mounts a store, or use --store NAME=DIRECTORY. Stores: data, other."
+          "haul verify: Haul found no store of this pool on this machine. Run this command on a machine that mounts a store, or use --store NAME=DIRECTORY. Stores: data, other."
         ])
     }
   }
