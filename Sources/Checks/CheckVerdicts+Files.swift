@@ -18,13 +18,16 @@ extension CheckVerdicts {
       return [
         .ok(
           "files",
-          "\(digests). The files of \(whose) were never verified. Run 'haul verify' where \(never.count == 1 ? "it is" : "they are") mounted"
+          "\(digests). The files of \(whose) were never verified. Run 'haul verify' on a machine that mounts \(never.count == 1 ? "this store" : "these stores")"
         )
       ]
     }
     if counts.withoutDigest > 0 {
       return [
-        .ok("files", "\(digests). Run 'haul verify' from time to time to compare their length")
+        .ok(
+          "files",
+          "\(digests). Run 'haul verify' from time to time. Without a digest it compares the length of a file"
+        )
       ]
     }
     let last = stores.compactMap(\.verifiedAt).min().map {

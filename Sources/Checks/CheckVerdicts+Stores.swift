@@ -26,14 +26,14 @@ extension CheckVerdicts {
     case .failure(.noMarker):
       findings.append(
         .fail(
-          "store \(name)", "\(directory) has no marker of a store",
-          "Is the share mounted? If it is new, run 'haul store init \(shellWord(name)) \(shellWord(directory))'."
+          "store \(name)", "\(directory) has no store marker",
+          "If this is a mounted share, check that it is mounted. If the directory is new, run 'haul store init \(shellWord(name)) \(shellWord(directory))'."
         ))
     case .failure(.absent(let path, _)):
       findings.append(
         .fail(
           "store \(name)", "\(path) does not exist",
-          "Mount or create it. For a new store, run 'haul store init \(shellWord(name)) \(shellWord(directory))'."
+          "Mount or create the directory. For a new store, run 'haul store init \(shellWord(name)) \(shellWord(directory))'."
         ))
     case .failure(let error):
       findings.append(
@@ -53,7 +53,8 @@ extension CheckVerdicts {
     if case .success(row.marker) = marker { return nil }
     return .warn(
       "store \(row.store)", "instance \(row.instance) is not mounted at \(row.root)",
-      "Mount it before a worker needs it. If it is gone for good, ignore this.")
+      "Mount the directory before a worker needs it. If the directory is gone for good, ignore this line."
+    )
   }
 
   private static func markerKnown(
@@ -61,12 +62,15 @@ extension CheckVerdicts {
   ) -> CheckFinding {
     let (what, directory) = ("store \(mount.name)", mount.directory)
     guard let rows else {
-      return .ok(what, "\(directory) has a marker, but Haul could not ask the database")
+      return .ok(
+        what,
+        "\(directory) has a store marker, but Haul could not ask the database whether the marker belongs to this pool"
+      )
     }
     guard let row = rows.first(where: { $0.marker == marker }) else {
       return .fail(
-        what, "\(directory) has a marker that this pool does not know",
-        "Name the database that knows it, or use it here too with: haul store init --adopt \(mount.name) \(directory)"
+        what, "\(directory) has a store marker that this pool does not know",
+        "Name the database that knows this marker, or use the directory in this pool too with: haul store init --adopt \(mount.name) \(directory)"
       )
     }
     guard row.store == mount.name else {
@@ -97,11 +101,14 @@ extension CheckVerdicts {
     switch publishing {
     case .works: return .ok(what, "Haul can create, sync and rename files")
     case .worksByLink:
-      return .ok(what, "Haul can create and sync files, and publishes them by link and unlink")
+      return .ok(
+        what,
+        "Haul can create and sync files. It gives a file its final name by link and unlink instead of a rename"
+      )
     case .fails(let reason):
       return .fail(
         what, reason,
-        "No job can finish there. Correct the permissions, and check that the disk is not full or read-only."
+        "No job can finish in this store. Correct the permissions, and check that the disk is not full or read-only."
       )
     }
   }

@@ -11,7 +11,7 @@ extension CheckVerdicts {
       row.alarming && row.value != nil
         && told.isDisjoint(with: [row.vital, "\(row.vital) \(row.subject ?? "")"])
     }
-    if alarming.isEmpty { return [.ok("vitals", "no resource of the pool runs short")] }
+    if alarming.isEmpty { return [.ok("vitals", "all measurements of the database are normal")] }
     return alarming.map { .warn("vitals", detail($0), advice($0)) }
   }
 
@@ -34,25 +34,27 @@ extension CheckVerdicts {
   private static func advice(_ row: VitalRow) -> String {
     switch row.vital {
     case "dead_rows":
-      "Check that autovacuum runs and that no session holds a snapshot. To clear them now, run VACUUM haul.\(row.subject ?? "")."
-    case "oldest_snapshot": "Wait until it ends, or end it: SELECT pg_terminate_backend(PID)."
+      "Check that autovacuum runs and that no session holds a snapshot. To remove the dead rows now, run VACUUM haul.\(row.subject ?? "")."
+    case "oldest_snapshot":
+      "Wait until this transaction ends, or end it: SELECT pg_terminate_backend(PID)."
     case "standby_snapshot":
       "End the long query on the standby, or drop the slot if the standby no longer exists: SELECT pg_drop_replication_slot('NAME')."
     case "notify_queue":
-      "End it: SELECT pg_terminate_backend(PID). If the queue stays full, end the next one. PostgreSQL's log also names one, as 'among those with the oldest transactions'."
+      "End this session: SELECT pg_terminate_backend(PID). If the queue stays full, end the next session. PostgreSQL's log also names a session, as 'among those with the oldest transactions'."
     case "partition_room":
-      "Keep a worker or 'haul coordinator' running, which creates partitions. If it cannot, its log says why."
+      "Keep a worker or 'haul coordinator' running: it creates partitions. If it cannot create them, its log says why."
     case "stranded_lanes":
-      "To see which stores the workers mount, which queues they serve and their trouble, run 'haul workers' and 'haul store list'. Repair the trouble, or start a worker."
+      "Run 'haul workers' and 'haul store list' to see which stores the workers mount, which queues they serve and what keeps them from writing. Repair the store, or start a worker."
     case "last_round", "changes_to_add":
-      "Start a worker or 'haul coordinator', or read in its log why it makes no progress."
+      "Start a worker or 'haul coordinator'. If one is running, its log says why it makes no progress."
     case "set_aside":
-      "Run 'haul jobs --error internal' to list them and 'haul job ID' to see the reason. Submit them again with other options."
+      "Run 'haul jobs --error internal' to list these jobs and 'haul job ID' to see the reason. Submit the jobs again with other options."
     case "open_transaction":
-      "End it: SELECT pg_terminate_backend(PID), or ROLLBACK PREPARED. Then ALTER ROLE … SET idle_in_transaction_session_timeout = '1min'."
-    case "clock_step": "Set the clock of the database machine by NTP, from its boot on."
-    case "frozen_age": "Run VACUUM FREEZE on the database, and check why autovacuum does not do it."
-    default: "See docs/sql.md."
+      "End this transaction: SELECT pg_terminate_backend(PID), or ROLLBACK PREPARED. Then run ALTER ROLE … SET idle_in_transaction_session_timeout = '1min'."
+    case "clock_step": "Let NTP set the clock of the database machine, also at boot."
+    case "frozen_age":
+      "Run VACUUM FREEZE on the database, and check why autovacuum does not freeze these rows."
+    default: "docs/sql.md explains the view vitals."
     }
   }
 }

@@ -10,11 +10,12 @@ package enum CheckVerdicts {
     let detail = "\(libraries.curlText), libpq \(libpq), OpenSSL \(libraries.openSSL)"
     let what = "libraries"
     if libraries.tls == nil {
-      return .fail(what, "\(detail): no TLS", "Install a libcurl with TLS. Without it https fails.")
+      return .fail(
+        what, "\(detail): no TLS", "Install a libcurl with TLS. Without TLS, https downloads fail.")
     }
     if libraries.nghttp2 == nil {
       return .warn(
-        what, "\(detail): no HTTP/2", "Install a libcurl with HTTP/2. Some servers need it.")
+        what, "\(detail): no HTTP/2", "Install a libcurl with HTTP/2. Some servers need HTTP/2.")
     }
     return .ok(what, detail)
   }
@@ -32,8 +33,9 @@ package enum CheckVerdicts {
       ? .ok("pooler", "in session mode")
       : .warn(
         "pooler",
-        "in transaction mode: submit, lists and control commands work through it, but workers, coordinators and migrate do not",
-        "Give them another address, or use session mode (pool_mode = session).")
+        "in transaction mode: submit, lists and control commands work through the pooler, but workers, coordinators and migrate do not",
+        "Connect workers, coordinators and migrate to another address, or use session mode (pool_mode = session)."
+      )
   }
 
   /// Checks the database's encoding. Returns no finding if the database can store every text.
@@ -45,7 +47,7 @@ package enum CheckVerdicts {
       facts.hasSchema
         ? .warn(
           "encoding", "\(facts.encoding): the database may cut or refuse texts in other alphabets",
-          "\(advice), and submit the jobs to it.")
+          "\(advice), and submit the jobs to the new database.")
         : .fail("encoding", facts.encoding, "\(advice).")
     ]
   }
@@ -89,14 +91,14 @@ package enum CheckVerdicts {
     let given = rights.filter(\.1).map(\.0)
     let lacking = rights.filter { !$0.1 }.map(\.0)
     if given.isEmpty {
-      guard facts.hasSchema else { return .ok("roles", "all four exist") }
+      guard facts.hasSchema else { return .ok("roles", "all four roles exist") }
       return .fail(
-        "roles", "all four exist, but \(facts.user) has no rights in this pool",
+        "roles", "all four roles exist, but \(facts.user) has no rights in this pool",
         "Ask the owner to GRANT \(listed(names.reversed(), "or")) TO \(facts.user)."
       )
     }
     let rest = lacking.isEmpty ? "" : ", but not \(listed(lacking, "or"))"
-    return .ok("roles", "all four exist; \(facts.user) may \(listed(given, "and"))\(rest)")
+    return .ok("roles", "all four roles exist; \(facts.user) may \(listed(given, "and"))\(rest)")
   }
 
   /// Warns about logins that may leave a transaction open without a time limit. Returns no finding if there are none.
@@ -146,7 +148,8 @@ package enum CheckVerdicts {
     let what = "snapshots"
     let unseen =
       facts.seesAllSessions
-      ? "" : ", as far as \(facts.user) can see; pg_read_all_stats shows those of other users"
+      ? ""
+      : ", as far as \(facts.user) can see; the role pg_read_all_stats also shows the sessions of other users"
     if let oldest = facts.oldest {
       let age = HumanFormat.duration(.seconds(oldest.seconds))
       let name = oldest.name.isEmpty ? "no name" : oldest.name
@@ -157,7 +160,8 @@ package enum CheckVerdicts {
           oldest.pid.map { "SELECT pg_terminate_backend(\($0))" } ?? "ROLLBACK PREPARED"
         return .warn(
           what, detail,
-          "Dead rows pile up and claims slow down until it ends. To end it, run \(end).")
+          "Until this transaction ends, dead rows pile up and claims slow down. To end the transaction, run \(end)."
+        )
       }
       return .ok(what, detail + unseen)
     }
@@ -165,10 +169,10 @@ package enum CheckVerdicts {
       // The vitals warn if there are too many of these transactions.
       return .ok(
         what,
-        "no session here holds one open; \(standby.name) keeps rows of the last \(counted(standby.transactions, "transaction"))\(unseen)"
+        "no session of this server holds a snapshot open; \(standby.name) keeps rows of the last \(counted(standby.transactions, "transaction"))\(unseen)"
       )
     }
-    return .ok(what, "no session holds one open\(unseen)")
+    return .ok(what, "no session holds a snapshot open\(unseen)")
   }
 
   /// The problems of one queue.
@@ -190,7 +194,7 @@ package enum CheckVerdicts {
     _ rows: [QueueRow], mounted: Set<String>, troubles: [String: QueueTrouble] = [:]
   ) -> [CheckFinding] {
     if rows.isEmpty {
-      return [.warn("queues", "this pool has none", "Run 'haul store init NAME DIRECTORY'.")]
+      return [.warn("queues", "this pool has no queues", "Run 'haul store init NAME DIRECTORY'.")]
     }
     return rows.map { row in
       let waiting = row.queued + row.interrupted + row.scheduled
@@ -204,12 +208,14 @@ package enum CheckVerdicts {
         let start =
           known
           ?? WorkerStart(store: row.store, queue: mounted.contains(row.store) ? row.queue : nil)
-        return .warn("queue", detail, "Start a worker where its store is mounted: \(start.command)")
+        return .warn(
+          "queue", detail,
+          "Start a worker on a machine that mounts the store of the queue: \(start.command)")
       }
       if let store = trouble.store {
         return .warn(
           "queue", "\(detail), which cannot write to the store: \(store)",
-          "Repair the store. The worker then continues by itself; 'haul workers' shows its trouble."
+          "Repair the store. The worker then continues by itself; 'haul workers' shows its error."
         )
       }
       let full = trouble.obstacles.first { $0.reason == diskFull && ($0.jobs ?? 0) > 0 }
@@ -240,7 +246,7 @@ package enum CheckVerdicts {
     return [
       .warn(
         "failures",
-        "\(counted(total, "job")) failed in the last two hours because of a machine: \(classes.joined(separator: ", "))",
+        "\(counted(total, "job")) failed in the last two hours because of problems on a machine of the pool: \(classes.joined(separator: ", "))",
         "'haul failures' shows the messages. Repair the cause, then run: \(retry.joined(separator: "; "))"
       )
     ]

@@ -101,11 +101,11 @@ package struct DatabaseCheck {
     } catch let error as PostgresError where error.sqlState == .insufficientPrivilege {
       findings.append(
         .warn(
-          what, "not permitted to see it",
+          what, "this login may not see this information",
           "Connect as a login that has the role for monitors."))
     } catch {
       let reason = describe(error)
-      findings.append(.fail(what, reason, "Repair this, then check again."))
+      findings.append(.fail(what, reason, "Repair this problem, then run 'haul check' again."))
     }
   }
 }

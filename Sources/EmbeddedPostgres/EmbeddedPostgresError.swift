@@ -58,12 +58,12 @@ package enum EmbeddedPostgresError: Error, Sendable, Equatable, CustomStringConv
       "\(path) is on \(kind), where two machines could run the same database: name a directory on a local disk in "
         + "HAUL_STATE_DIR"
     case .diskFull(let path):
-      "the disk has no space for the database in \(path): free some, or name another directory in "
+      "the disk has no space for the database in \(path): free some space, or name another directory in "
         + "HAUL_STATE_DIR"
     case .openFiles(let path):
       "cannot open \(path): too many files are open (ulimit -n)"
     case .inputOutput(let path, let reason): "cannot use \(path): \(reason)"
-    case .notCreated(let words): "cannot make the embedded database: \(words)"
+    case .notCreated(let words): "cannot create the embedded database: \(words)"
     case .notStarted(let words, let log):
       "the embedded database does not start: \(words) (full log: \(log))"
     case .cancelled: "stopped before the embedded database was ready"

@@ -158,7 +158,8 @@ struct ServerStart {
       let since = silence ?? now
       silence = since
       if error.isTransient && since.duration(to: now) < Self.patience { return false }
-      throw .notStarted("process \(server.pid) runs, but: \(error)", log: directory.log)
+      throw .notStarted(
+        "process \(server.pid) runs, but Haul cannot connect: \(error)", log: directory.log)
     } catch {
       throw .notStarted("\(error)", log: directory.log)
     }

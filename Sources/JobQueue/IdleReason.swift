@@ -6,14 +6,14 @@ package enum IdleReason: String, CaseIterable, Sendable {
   /// The explanation of the reason: a clause without a full stop.
   package var meaning: String {
     switch self {
-    case .blocked: "after failures, at the host's request, or by an operator"
-    case .full: "it runs as many transfers as its limit allows"
-    case .adaptive: "it is at its limit, which Haul lowered after refusals"
+    case .blocked: "the host failed or asked for a wait, or an operator blocked it"
+    case .full: "the host runs as many transfers as its limit allows"
+    case .adaptive: "the host is at its limit, which Haul lowered after refusals"
     case .unanswered: "one transfer runs, and the host has not sent its first byte"
-    case .held: "its jobs are paused"
-    case .empty: "no jobs wait for it, except scheduled ones"
-    case .paused: "its waiting jobs are in paused queues"
-    case .unserved: "no live worker takes its jobs. See the queues and workers"
+    case .held: "the jobs of the host are paused"
+    case .empty: "no jobs wait for the host, except scheduled ones"
+    case .paused: "the host's waiting jobs are in paused queues"
+    case .unserved: "no live worker takes the host's jobs. See the queues and workers"
     case .interval: "the minimum time between two starts has not passed"
     }
   }

@@ -59,13 +59,13 @@ extension JobQueueError: CustomStringConvertible {
   package var description: String {
     switch self {
     case .schemaTooNew(let database, let program):
-      "the database has schema version \(database), but this program knows only versions up to \(program): use a newer haul"
+      "the database has schema version \(database), but this program knows only versions up to \(program): use a newer Haul version"
     case .functionsTooNew:
-      "the database has functions and views of a newer program, and nothing was changed: use a newer haul"
+      "the database has functions and views of a newer program, and nothing was changed: use a newer Haul version"
     case .rolesTaken(let prefix, let holder):
       "the roles \(PoolRole.names(prefix)) belong to the pool in \(holder) of this server, and nothing was changed"
     case .otherPrefix(let prefix):
-      "the roles of this pool begin with \(prefix)_, and nothing was changed"
+      "the role names of this pool begin with \(prefix)_, and nothing was changed"
     case .schemaTooOld(let database, let first):
       "the database has schema version \(database), but this program can only upgrade version \(first) or newer: create a new database, run 'haul migrate' and submit the jobs again"
     case .schemaMissing(nil, _):

@@ -249,16 +249,16 @@ package enum SubmissionError: Error, Sendable, Equatable {
 extension SubmitConflict {
   /// Returns a sentence that describes the conflict, without the number of the line.
   package func sentence(_ onDuplicate: Submission.OnDuplicate) -> String {
-    if let host { return "\"\(host)\" is not the host of its URL." }
+    if let host { return "\"\(host)\" is not the host of the URL on this line." }
     if directory {
       return
-        "the path \"\(path)\" is a directory of other lines' paths. Give this line another path."
+        "other lines use the path \"\(path)\" as a directory. Give this line another path."
     }
     let owner = otherLine.map { "line \($0)" } ?? "job \(job ?? 0)"
     return onDuplicate == .error
-      ? "\(owner) has the path \"\(path)\" already."
+      ? "\(owner) already has the path \"\(path)\"."
       : "\(owner) already downloads another URL to the path \"\(path)\". Give this line another path"
-        + (otherLine == nil ? ", or let it take the job over with --on-duplicate replace." : ".")
+        + (otherLine == nil ? ", or replace the job with --on-duplicate replace." : ".")
   }
 }
 
@@ -274,7 +274,7 @@ extension SubmissionError: CustomStringConvertible {
     switch self {
     case .conflicts(let conflicts):
       conflicts.first.first.map { "line \($0.line): \($0.sentence(.skip))" }
-        ?? "lines contradict each other"
+        ?? "some lines contradict each other"
     case .overtaken(let message, _): message
     case .miscounted(let counted, let lines):
       "Haul sent \(lines) URL\(lines == 1 ? "" : "s") to the database, but the database counted \(counted). Some URLs may not have become jobs"

@@ -46,7 +46,7 @@ package struct BatchWait {
       observe: { [display, label] event in
         guard case .lost = event else { return }
         display.say(
-          "\(label): lost the connection to the database; waiting for it to return")
+          "\(label): lost the connection to the database; trying to connect again")
       })
     do {
       try await wait(session)

@@ -128,12 +128,13 @@ extension DatabaseErrorTable {
       "private key file … : Permission denied", "revocation list … : Permission denied",
       cause: "This user may not read a file that the connection string names.",
       advice:
-        "Let this user read the file. A key may also belong to root and be readable by this user's group (chmod 640).",
+        "Let this user read the file. The key may also belong to root if this user's group can read it (chmod 640).",
       .configuration),
     Row(
       .connecting, "certificate file", "private key file", "revocation list",
       "does not match host name", "invalid port number", "invalid integer value", #"value: ""#,
-      cause: "The connection string names a file or value that Haul cannot use, or another server.",
+      cause:
+        "The connection string names a file or value that Haul cannot use, or the certificate is for another host name.",
       advice: "Check the files and names in --database, HAUL_DATABASE_URL or the service file.",
       .configuration),
   ]
@@ -146,15 +147,16 @@ extension DatabaseErrorTable {
     Row(
       .connecting, "transaction pooling",
       cause:
-        "A pooler gives each transaction another session, but this command needs a session of its own.",
+        "A connection pooler gives each transaction another session, but this command needs a session of its own.",
       advice: "Use session mode (pool_mode = session), or connect to PostgreSQL itself.",
       .configuration),
     Row(
-      .connecting, "statement pooling", cause: "A pooler does not allow transactions.",
+      .connecting, "statement pooling", cause: "A connection pooler does not allow transactions.",
       advice: "Use session mode (pool_mode = session), or connect to PostgreSQL itself.",
       .configuration),
     Row(
-      .connecting, "query_wait_timeout", cause: "The pooler had no free connection in time.",
+      .connecting, "query_wait_timeout",
+      cause: "The connection pooler had no free connection in time.",
       advice:
         "Try again when other connections have ended, or raise default_pool_size of the pooler.",
       .unavailable),
@@ -167,7 +169,7 @@ extension DatabaseErrorTable {
       advice: stranger,
       .configuration),
     Row(
-      .connecting, "28000", cause: "The server does not let this user connect from here.",
+      .connecting, "28000", cause: "The server does not let this user connect from this machine.",
       advice:
         "Check the user in --database or HAUL_DATABASE_URL, and what pg_hba.conf requires: sslmode, sslcert, sslkey.",
       .configuration),
@@ -197,12 +199,12 @@ extension DatabaseErrorTable {
       .always, "25006",
       cause: "The server is read-only: it is a standby, or default_transaction_read_only is on.",
       advice:
-        "Name the primary, or all servers as in host=a,b. If the setting is the cause, wait until it is off again.",
+        "Name the primary, or all servers as in host=a,b. If default_transaction_read_only is the cause, wait until it is off again.",
       .tryAgain),
     Row(
       .connected, "0A000",
       cause:
-        "The server cannot do this. It is a standby, or a server that is only similar to PostgreSQL.",
+        "The server does not support a statement of Haul. It is a standby, or a server that is only similar to PostgreSQL.",
       advice: "Name the primary, and use PostgreSQL 15 or newer.", .configuration),
     Row(
       .connected, "22P05", cause: "The encoding of the database cannot store a character.",
@@ -217,12 +219,12 @@ extension DatabaseErrorTable {
       advice: "Nothing was changed.",
       .badInput),
     Row(
-      .connected, "42501", cause: "This user may not do this.",
-      advice: "Connect as a user with the right, or ask an administrator to grant it.",
+      .connected, "42501", cause: "This user has no permission to do this.",
+      advice: "Connect as a user that has this permission, or ask an administrator to grant it.",
       .notPermitted),
     Row(
       .connected, "53100", cause: "The disk of the database is full.",
-      advice: "Free some space there, and try again.", .tryAgain),
+      advice: "Free some space on that disk, and try again.", .tryAgain),
     Row(
       .connected, "53", cause: "The server lacks memory, connections or another resource.",
       advice: "Try again later. The log of the server has details.", .tryAgain),

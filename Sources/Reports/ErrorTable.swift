@@ -45,7 +45,7 @@ package enum ErrorTable {
       word: .hostUnreachable,
       explanation: .init(
         .kept,
-        "The host was in trouble for too long. A job waits one day for its host, or half a minute in 'haul get'.",
+        "The host refused or failed to serve requests for too long. A job waits one day for its host, or half a minute in 'haul get'.",
         "Check the host, then run 'haul retry' or the same 'haul get' again.")),
     Row(
       word: .rescuedTooOften,
@@ -56,7 +56,7 @@ package enum ErrorTable {
       word: .internal,
       explanation: .init(
         .never,
-        "The data of the job cause an error in the database. The database set the job aside so that other jobs continue.",
+        "The data of the job cause an error in the database. Haul failed this job so that other jobs continue.",
         "Read the message, and submit the job with other data. Report this to the Haul developers.")
     ),
   ]
@@ -124,21 +124,21 @@ extension ErrorTable {
     case .rateLimited:
       .init(
         errorClass.retry,
-        "The host asks for fewer requests. It answered 429, 421 (FTP), or 403 or 503 with Retry-After or with no requests left.",
+        "The host asks for fewer requests. It answered 429, 421 (FTP), or 403 or 503 with Retry-After or with a used-up rate limit.",
         "Wait, or lower the host's transfer limit with 'haul host set HOST --cap N'.")
     case .protocol:
       .init(
         errorClass.retry, "The answer violates HTTP.",
-        "Ask the operator of the server or of a proxy on the way, then run 'haul retry'.")
+        "Ask the operator of the server, or of a proxy in between, then run 'haul retry'.")
     case .range:
       .init(
         errorClass.retry,
-        "The response ended early, and the server does not support requests for the rest.",
+        "The response ended early, and the server does not support requests for the rest of the file.",
         "Check the network to the host: the file must arrive in one response.")
     case .sourceChanged:
       .init(
-        errorClass.retry, "The source had changed at every attempt.",
-        "Wait until the source no longer changes, then run 'haul retry'.")
+        errorClass.retry, "Every attempt found that the file on the server had changed.",
+        "Wait until the file on the server no longer changes, then run 'haul retry'.")
     case .suspectPage:
       .init(
         errorClass.retry,
@@ -152,7 +152,7 @@ extension ErrorTable {
     case .length:
       .init(
         errorClass.retry, "The file does not have the expected length.",
-        "Compare the length in the message with the one that the source publishes. Submit the file with the correct length, or without one."
+        "Compare the length in the message with the one that the source publishes. Submit the file with the correct length, or without a length."
       )
     case .tooLarge:
       .init(
@@ -185,7 +185,7 @@ extension ErrorTable {
       .init(
         errorClass.retry,
         "The worker does not have the job's credential or cannot use it. Or an FTP or SFTP server refuses the login.",
-        "Put the credential into the directory of 'haul worker --credentials', or repair what the message names. The job then continues by itself."
+        "Put the credential into the directory of 'haul worker --credentials', or repair the problem that the message names. The job then continues by itself."
       )
     case .noCredential:
       .init(
@@ -196,7 +196,7 @@ extension ErrorTable {
     case .proxy:
       .init(
         errorClass.retry,
-        "The worker's proxy does not answer or refuses the connection. Or a network on the way needs a login (511).",
+        "The worker's proxy does not answer or refuses the connection. Or a network between the worker and the host needs a login (511).",
         "Check the proxy, and the worker's --proxy and --netrc. The job then continues by itself."
       )
     case .redirects:
@@ -212,16 +212,16 @@ extension ErrorTable {
       .init(
         errorClass.retry,
         "A directory exists at the path of the file, or a file exists at the path of a directory.",
-        "Submit the file with another --out, or move away what is in the way.")
+        "Submit the file with another --out, or move the existing file or directory away.")
     case .diskFull:
       .init(
         errorClass.retry, "The file system of the store is full, or a quota is used up.",
-        "Free some space, or give the store more space. Workers wait for it by themselves. Use 'haul retry' for jobs that failed before."
+        "Free some space, or give the store more space. Workers continue by themselves when there is space. Use 'haul retry' for jobs that failed before."
       )
     case .io:
       .init(
         errorClass.retry, "Reading or writing a local file failed.",
-        "Check the file system of the store and its mount. Workers wait for them. Use 'haul retry' for jobs that failed before."
+        "Check the file system of the store and its mount. Workers wait until it works again. Use 'haul retry' for jobs that failed before."
       )
     case .notPermitted:
       .init(
@@ -233,13 +233,13 @@ extension ErrorTable {
       .init(
         errorClass.retry,
         "The worker's process or its machine has reached the limit of open files.",
-        "Raise the limit (LimitNOFILE= of the systemd unit, 'ulimit -n'), or lower --concurrency. Workers wait for this."
+        "Raise the limit (LimitNOFILE= of the systemd unit, 'ulimit -n'), or lower --concurrency. Workers wait until they can open files again."
       )
     case .rejected:
       .init(
         errorClass.retry,
         "A program that uses the library refused the response. Workers never do this.",
-        "Look at the check in that program.")
+        "Read the code of that program: it checks the response.")
     case .cancelled:
       .init(
         errorClass.retry, "A user cancelled the job.", "Use 'haul retry' to queue the job again.")

@@ -65,14 +65,14 @@ package struct Store: Sendable {
 
   /// The message if the store's path leads to another directory.
   package var displacement: String {
-    "\(directory) is not the directory that this worker opened: is the share mounted?"
+    "\(directory) is no longer the directory that this worker opened: check that the share is mounted"
   }
 
   /// Returns the message for a store that is a copy of the directory of `original`.
   package func copied(of original: String) -> String {
     let word = shellWord(directory)
     return
-      "\(directory) is a copy of the directory that \(original) uses. Both have the same marker, but different files. To use \(directory) as a separate directory, stop this worker. Then run 'rm -r \(word)/.haul' and 'haul store init \(name) \(word)', and restart the worker"
+      "\(directory) is a copy of the directory that \(original) uses. Both have the same store marker, but different files. To use \(directory) as a separate directory, stop this worker. Then run 'rm -r \(word)/.haul' and 'haul store init \(name) \(word)', and restart the worker"
   }
 
   /// Opens the directory of a store that a user has named.

@@ -17,10 +17,10 @@ package enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
   package var description: String {
     switch self {
     case .absent(let directory, let store):
-      "\(directory) does not exist: mount it, or make it and run 'haul store init \(store.map(shellWord) ?? "NAME") \(shellWord(directory))'"
+      "\(directory) does not exist: mount it, or create it and run 'haul store init \(store.map(shellWord) ?? "NAME") \(shellWord(directory))'"
     case .noDirectory(let path): "\(path) is not a directory"
     case .noMarker(let store, let directory):
-      "\(directory) has no marker of a store: is the share mounted? If it is new, run 'haul store init \(shellWord(store)) \(shellWord(directory))'"
+      "\(directory) has no store marker. If this is a mounted share, check that it is mounted. If the directory is new, run 'haul store init \(shellWord(store)) \(shellWord(directory))'"
     case .unreadableMarker(let directory):
       "cannot read the marker \(directory)/.haul/store.json"
     case .unwritable(let directory, let reason): "cannot write to \(directory): \(reason)"

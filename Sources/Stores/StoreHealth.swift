@@ -9,9 +9,9 @@ package enum StoreTrouble: Sendable, Equatable, CustomStringConvertible {
 
   package var description: String {
     switch self {
-    case .full: "its disk is full"
+    case .full: "the disk of the store is full"
     case .unwritable(let reason): reason
-    case .hangs: "its disk does not answer"
+    case .hangs: "the disk of the store does not answer"
     case .openFiles:
       "the worker has reached its limit of open files: raise it (LimitNOFILE=, 'ulimit -n') or lower --concurrency"
     }

@@ -24,7 +24,7 @@ package struct URLReplacement {
       if let rival { return "line \(rival) gives the same job a different URL." }
       if isAmbiguous {
         return
-          "several jobs have this URL with different queries. Write the old URL and a space before the new one."
+          "several jobs have this URL with different queries. Write the old URL and a space before the new URL."
       }
       return isWanted
         ? nil

@@ -51,7 +51,7 @@ extension HostRow {
       detail: [
         host, Self.block(self) ?? whyIdle.flatMap(IdleReason.init)?.meaning,
         whyIdle == nil && waiting
-          ? "the host does not block its jobs. Run 'haul job ID' to see what does" : nil,
+          ? "the host does not block its jobs. Run 'haul job ID' to see the cause" : nil,
       ])
   }
 }

@@ -62,7 +62,7 @@ struct ListShapesTests {
         "list", "https://h/a,\nhttps://h/b;\n",
         ["1", "2"].map {
           $0
-            + "! it has a comma or semicolon after the URL. Use --extract to ignore it. Write %2C or %3B if it belongs to the URL"
+            + "! the entry has a comma or semicolon after the URL. Use --extract to ignore this character. Write %2C or %3B if the character belongs to the URL"
         }
       ),
       (
@@ -71,7 +71,9 @@ struct ListShapesTests {
       ),
       (
         "list", "d/f1.pdf http://h/313192\n",
-        ["1! it has a name before the URL. Use --url-column 2 --name-column 1 to read such a list"]
+        [
+          "1! the entry has a name before the URL. Use --url-column 2 --name-column 1 to read such a list"
+        ]
       ),
       (
         "urls.tsv",
@@ -193,7 +195,7 @@ struct ListShapesTests {
     for text in [line, line + "\n" + line + "\n"] {
       #expect(
         read(text).first
-          == "1! it contains more than a URL. Use --extract to extract every URL")
+          == "1! the entry contains more than a URL. Use --extract to extract every URL")
     }
   }
 
@@ -216,7 +218,7 @@ struct ListShapesTests {
       ),
       (
         "[{\"url\":\"https://h/a\"}] https://h/b",
-        ["1 https://h/a", "1! something follows after the end of the JSON"]
+        ["1 https://h/a", "1! the list contains more text after the end of the JSON"]
       ),
       ("{\"n\":1,\"files\":[\"https://h/a\"]}\n", ["1 https://h/a"]),
       ("[]", []), ("[\n]\n", []),
@@ -224,7 +226,7 @@ struct ListShapesTests {
       (
         "[\"https://h/a\", 5, {\"url\":\"https://h/b\",\"cheksum\":1}]",
         [
-          "1 https://h/a", "1! it is not a JSON object",
+          "1 https://h/a", "1! the entry is not a JSON object",
           "1! 'cheksum' is not the name of a field. Did you mean 'digest'? Use --digest-column 'cheksum' to read it as digest",
         ]
       ),
@@ -270,7 +272,7 @@ struct ListShapesTests {
       (
         "https://h/a.bin a2.bin\n",
         [
-          "1! it has a space after the URL. Use --url-column 1 --name-column 2 if a file name follows. Write %20 for a space in the URL"
+          "1! the entry has a space after the URL. Use --url-column 1 --name-column 2 if a file name follows. Write %20 for a space in the URL"
         ]
       ),
     ] as [(String, [String])])
@@ -304,15 +306,19 @@ struct ListShapesTests {
 
   @Test(
     arguments: [
-      ("- https://h/a", "it contains more than a URL. Use --extract to extract every URL"),
-      ("1. https://h/a", "it contains more than a URL. Use --extract to extract every URL"),
-      ("wget -c https://h/a", "it contains more than a URL. Use --extract to extract every URL"),
+      ("- https://h/a", "the entry contains more than a URL. Use --extract to extract every URL"),
+      ("1. https://h/a", "the entry contains more than a URL. Use --extract to extract every URL"),
       (
-        "https://h/a https://h/b", "it contains more than a URL. Use --extract to extract every URL"
+        "wget -c https://h/a",
+        "the entry contains more than a URL. Use --extract to extract every URL"
       ),
-      ("<html>", "it is HTML or XML. Use --extract to extract every URL"),
-      ("\(sha256)  a.bin", "it is a line of a digest list such as SHA256SUMS"),
-      ("SHA256 (a.bin) = \(sha256)", "it is a line of a digest list such as SHA256SUMS"),
+      (
+        "https://h/a https://h/b",
+        "the entry contains more than a URL. Use --extract to extract every URL"
+      ),
+      ("<html>", "the line is HTML or XML. Use --extract to extract every URL"),
+      ("\(sha256)  a.bin", "the line is from a digest list such as SHA256SUMS"),
+      ("SHA256 (a.bin) = \(sha256)", "the line is from a digest list such as SHA256SUMS"),
     ])
   func `a line of another kind names the way out`(line: String, reason: String) {
     guard case .problem(line: 1, let found)? = items(line + "\n", as: nil).first else {

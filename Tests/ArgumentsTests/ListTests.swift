@@ -164,7 +164,7 @@ struct ListTests {
     #expect(
       items("TsvHttpData-1.0\nh\t-1\nh\t1\tx\ty\n", as: .tsv) == [
         .problem(line: 2, "length is '-1', but must be a whole number"),
-        .problem(line: 3, "it has 4 fields, but the maximum is 3: URL, length and MD5"),
+        .problem(line: 3, "the line has 4 fields, but the maximum is 3: URL, length and MD5"),
       ])
   }
 
@@ -225,8 +225,8 @@ struct ListTests {
     ),
     ("{\"url\":\"h\",\"remote_time\":1}", "remote_time is '1', but must be true or false"),
     ("{\"url\":[\"h\"]}", "url is not a text"), ("{\"url\":5}", "url is not a text"),
-    ("{\"path\":\"h\"}", "the object has no url"), ("[1]", "it is not a JSON object"),
-    ("{", "the JSON is not complete"), ("http://h/", "it is not a JSON object"),
+    ("{\"path\":\"h\"}", "the object has no url"), ("[1]", "the entry is not a JSON object"),
+    ("{", "the JSON is not complete"), ("http://h/", "the entry is not a JSON object"),
   ])
   func `a wrong line of JSON is told`(text: String, reason: String) {
     guard case .problem(line: 1, let found)? = items(text, as: .jsonl).first else {
@@ -255,7 +255,7 @@ struct ListTests {
       ("url\n\"a\n", 2, "a quotation mark is not closed on its line"),
       ("url\n\"a\"b\n", 2, "a comma must follow after a closing quotation mark"),
       ("url\na\"b\n", 2, "a field that contains a quotation mark must be in quotation marks"),
-      ("url\na,b\n", 2, "it has 2 fields, but the header has 1"),
+      ("url\na,b\n", 2, "the line has 2 fields, but the header has 1"),
       ("url,path\n,b\n", 2, "the url is empty"),
       (
         "url,Size\nx,1\n", 1,
@@ -265,7 +265,7 @@ struct ListTests {
         "path\nx\n", 1,
         "no column is called url. The columns are 'path'. Use --url-column to choose the one with the URLs"
       ),
-      ("url,url\nx\n", 1, "the header names url twice"),
+      ("url,url\nx\n", 1, "the header has two columns named url"),
     ] as [(String, Int, String)])
   func `a wrong line of CSV is told`(text: String, line: Int, reason: String) {
     #expect(items(text, as: .csv) == [.problem(line: line, reason)])

@@ -49,7 +49,8 @@ struct RefusalTests {
     let error = await refusal(place.location)
     #expect(
       error
-        == .inputOutput(directory.data, reason: "it contains no PostgreSQL data; move it away"))
+        == .inputOutput(
+          directory.data, reason: "the directory contains no PostgreSQL data; move it away"))
   }
 
   @Test(.enabled(if: getuid() == 0, "only root can give a directory away"))

@@ -71,7 +71,7 @@ struct StartTests {
         Issue.record("\(String(describing: error))")
         return
       }
-      #expect(words.hasPrefix("process \(place.server?.pid ?? 0) runs, but: "))
+      #expect(words.hasPrefix("process \(place.server?.pid ?? 0) runs, but Haul cannot connect: "))
     }
   }
 

@@ -184,7 +184,7 @@ struct BatchProgressTests {
     ),
     (
       #"{"kind": "interval", "name": "h"}"#,
-      "the interval of the host h does not allow another start yet. Shorten it with: haul host set h --interval TIME"
+      "the minimum time between two starts on the host h has not passed. Shorten it with: haul host set h --interval TIME"
     ),
     (
       #"{"kind": "limited", "name": "films"}"#,
@@ -236,7 +236,7 @@ struct BatchProgressTests {
     ),
     (
       #"{"kind": "early", "name": "", "seconds": 229, "reason": "dns", "attempt": 1, "maxAttempts": 5, "maxWait": 86400}"#,
-      "the last attempt failed with dns. The next try is in 3m49s. Such attempts do not count against the limit of 5. Haul gives up after 1d00h of them. Check the name in the URL, and the name server of the worker's machine"
+      "the last attempt failed with dns. The next try is in 3m49s. Such attempts do not count against the limit of 5. The job fails after 1d00h of such attempts. Check the name in the URL, and the name server of the worker's machine"
     ),
   ])
   func `what stands in the way`(json: String, sentence: String) throws {

@@ -28,15 +28,15 @@ struct CheckFilesTests {
     let cases: [(DigestCounts, [StoreRow], String)] = [
       (
         counts(12, 0), [new, verified],
-        "12 finished files, all with a digest. The files of the store films were never verified. Run 'haul verify' where it is mounted"
+        "12 finished files, all with a digest. The files of the store films were never verified. Run 'haul verify' on a machine that mounts this store"
       ),
       (
         counts(12, 3), [new, store("books")],
-        "12 finished files, 3 of them without a digest. The files of 2 stores were never verified. Run 'haul verify' where they are mounted"
+        "12 finished files, 3 of them without a digest. The files of 2 stores were never verified. Run 'haul verify' on a machine that mounts these stores"
       ),
       (
         DigestCounts(ended: 1_000_000, completed: 999_000, withoutDigest: 3), [verified],
-        "999000 finished files among the newest jobs, 3 of them without a digest. Run 'haul verify' from time to time to compare their length"
+        "999000 finished files among the newest jobs, 3 of them without a digest. Run 'haul verify' from time to time. Without a digest it compares the length of a file"
       ),
       (
         counts(12, 0), [verified],

@@ -78,7 +78,7 @@ struct CheckVerdictTests {
       CheckVerdicts.failures(counts([("http_404", 9), ("disk_full", 3), ("io", 1)])) == [
         .warn(
           "failures",
-          "4 jobs failed in the last two hours because of a machine: 3 with disk_full, 1 with io",
+          "4 jobs failed in the last two hours because of problems on a machine of the pool: 3 with disk_full, 1 with io",
           "'haul failures' shows the messages. Repair the cause, then run: haul retry --error disk_full; haul retry --error io"
         )
       ])
@@ -115,7 +115,7 @@ struct CheckVerdictTests {
       CheckVerdicts.roles(facts(may: monitor))
         == .ok(
           "roles",
-          "all four exist; alice may watch the pool, but not run workers, submit jobs or administer it"
+          "all four roles exist; alice may watch the pool, but not run workers, submit jobs or administer it"
         ))
   }
 
@@ -156,11 +156,12 @@ struct CheckVerdictTests {
     #expect(blind.verdict == .ok)
     #expect(
       blind.detail.hasSuffix(
-        ", as far as alice can see; pg_read_all_stats shows those of other users")
+        ", as far as alice can see; the role pg_read_all_stats also shows the sessions of other users"
+      )
     )
     #expect(
       CheckVerdicts.snapshots(facts(seesAll: false)).detail.hasPrefix(
-        "no session holds one open, as far as alice can see"))
+        "no session holds a snapshot open, as far as alice can see"))
   }
 
   @Test func `a standby that keeps rows is named`() {
@@ -170,7 +171,7 @@ struct CheckVerdictTests {
       CheckVerdicts.snapshots(facts)
         == .ok(
           "snapshots",
-          "no session here holds one open; the replication slot s1 keeps rows of the last 12 transactions"
+          "no session of this server holds a snapshot open; the replication slot s1 keeps rows of the last 12 transactions"
         ))
   }
 
@@ -301,7 +302,7 @@ struct CheckVerdictTests {
     #expect(findings[1].advice == "Free some space, or give the store more space.")
     #expect(
       findings[3].advice
-        == "Start a worker where its store is mounted: haul worker --store main=DIRECTORY --queue d --allow-net 10.0.0.1"
+        == "Start a worker on a machine that mounts the store of the queue: haul worker --store main=DIRECTORY --queue d --allow-net 10.0.0.1"
     )
   }
 }

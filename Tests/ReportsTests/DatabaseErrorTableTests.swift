@@ -28,7 +28,7 @@ struct DatabaseErrorTableTests {
     (server("57014"), .tryAgain, "not to a pooler"),
     (server("57P01"), .tryAgain, "Try again."),
     (connecting("57P03"), .unavailable, "when it has started"),
-    (server("53100"), .tryAgain, "Free some space there"),
+    (server("53100"), .tryAgain, "Free some space on that disk"),
     (server("53200"), .tryAgain, "has details"),
     (connecting("53300"), .unavailable, "raise max_connections"),
     (server("22P05"), .configuration, "Haul needs UTF8"),

@@ -47,7 +47,7 @@ struct JobsStandingTests {
       store: "main", queue: nil, roots: [.init(machine: "nowhere", root: "/srv/my files")])
     #expect(
       line(Obstacle(.silent, "worker 4 (h, pid 7)", seconds: 13.2, jobs: 3))
-        == "3 jobs: Worker 4 (h, pid 7) has been silent for 14s. Other workers take over its jobs once its lease has expired."
+        == "3 jobs: Worker 4 (h, pid 7) has been silent for 14s. Other workers take over its jobs once its lease on these jobs has expired."
     )
     let alone = Obstacle(
       .silent, "worker 4 (h, pid 7)", seconds: 13.2, reason: "alone", start: start, jobs: 3)
@@ -65,7 +65,7 @@ struct JobsStandingTests {
       standing.text(of: "")
         == """
         1 job runs. 3 jobs have the state running, but no worker runs them.
-        3 jobs: The workers of these jobs of the queue docs are dead, and no worker or coordinator is there to take the jobs over. Start one with: haul worker --store 'main=/srv/my files'
+        3 jobs: The workers of these jobs of the queue docs are dead, and no worker or coordinator runs to take the jobs over. Start one with: haul worker --store 'main=/srv/my files'
         """
     )
     #expect(
@@ -78,12 +78,12 @@ struct JobsStandingTests {
       line(
         Obstacle(.early, "", seconds: -60, reason: reason, jobs: 1, leaderless: leaderless)) ?? ""
     }
-    let nobody = "due, but no worker or coordinator is there to start it"
+    let nobody = "due, but no worker or coordinator runs to start it"
     #expect(early("timeout", true).contains("The next try is \(nobody)"))
     #expect(early("timeout", false).contains("The next try is due"))
     #expect(
       early(nil, true)
-        == "1 job: The start time has come, but no worker or coordinator is there to start it.")
+        == "1 job: The start time has come, but no worker or coordinator runs to start it.")
   }
 
   @Test func `a worker's directory is told where only one can be meant`() {

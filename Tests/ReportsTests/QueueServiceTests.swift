@@ -38,11 +38,11 @@ struct QueueServiceTests {
   @Test func `a scheme or an address that no worker of the queue may reach`() {
     #expect(
       warnings([web], schemes: ["sftp", "ftp"]) == [
-        "no worker of the queue films downloads ftp or sftp URLs, so these jobs will fail. Start one with --allow-scheme ftp"
+        "no worker of the queue films downloads ftp or sftp URLs, so these jobs will fail. Start a worker with --allow-scheme ftp"
       ])
     #expect(
       warnings([web], addresses: ["10.1.2.3"]) == [
-        "no worker of the queue films connects to 10.1.2.3, which is not public, so these jobs will fail. Start one with --allow-net 10.1.2.3"
+        "no worker of the queue films connects to 10.1.2.3, which is not public, so these jobs will fail. Start a worker with --allow-net 10.1.2.3"
       ])
     #expect(
       warnings([web], addresses: ["10.1.2.3", "fd00::1"]).first?.contains(

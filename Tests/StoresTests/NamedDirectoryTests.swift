@@ -47,11 +47,11 @@ struct NamedDirectoryTests {
       ("\(long)/a", Way.allCases, "cannot write to DIR/\(long)/a: File name too long"),
       (
         "new/a", [.opening],
-        "DIR/new/a does not exist: mount it, or make it and run 'haul store init NAME DIR/new/a'"
+        "DIR/new/a does not exist: mount it, or create it and run 'haul store init NAME DIR/new/a'"
       ), ("new/a", [.looking, .making], nil),
       (
         "dangling", [.opening],
-        "DIR/dangling does not exist: mount it, or make it and run 'haul store init NAME DIR/dangling'"
+        "DIR/dangling does not exist: mount it, or create it and run 'haul store init NAME DIR/dangling'"
       ), ("dangling", [.looking], nil),
       ("dangling", [.making], "DIR/dangling is not a directory"),
       (".", Way.allCases, nil),

@@ -18,7 +18,7 @@ struct JSONLines: ListParser {
         return .entry(ListEntry(line: line.number, url: url))
       }
       guard let object = try? JSONDecoder().decode(JSONObject.self, from: Data(text.utf8)) else {
-        throw ListFault("it is not a JSON object")
+        throw ListFault("the entry is not a JSON object")
       }
       return .entry(try entry(object, line: line.number))
     } catch {

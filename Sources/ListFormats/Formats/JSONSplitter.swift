@@ -83,7 +83,7 @@ struct JSONSplitter: ListSplitter {
   private mutating func take(_ byte: UInt8) {
     if byte == UInt8(ascii: "\n") { number += 1 }
     if depth == 0, lists > 0, byte > UInt8(ascii: " ") {
-      return fail("something follows after the end of the JSON")
+      return fail("the list contains more text after the end of the JSON")
     }
     if isInText {
       keep(byte)
@@ -128,7 +128,7 @@ struct JSONSplitter: ListSplitter {
       keep(byte)
     }
     depth -= 1
-    if depth < 0 { fail("it is not JSON") }
+    if depth < 0 { fail("the list is not JSON") }
   }
 
   private mutating func keep(_ byte: UInt8) {

@@ -126,18 +126,18 @@ extension StringProtocol {
 
 extension ListFault {
   fileprivate static let holdsMore = ListFault(
-    "it contains more than a URL. Use --extract to extract every URL")
+    "the entry contains more than a URL. Use --extract to extract every URL")
   fileprivate static let nameAhead = ListFault(
-    "it has a name before the URL. Use --url-column 2 --name-column 1 to read such a list")
+    "the entry has a name before the URL. Use --url-column 2 --name-column 1 to read such a list")
   fileprivate static let spaceBehind = ListFault(
-    "it has a space after the URL. Use --url-column 1 --name-column 2 if a file name follows. Write %20 for a space in the URL"
+    "the entry has a space after the URL. Use --url-column 1 --name-column 2 if a file name follows. Write %20 for a space in the URL"
   )
   fileprivate static let separatorBehind = ListFault(
-    "it has a comma or semicolon after the URL. Use --extract to ignore it. Write %2C or %3B if it belongs to the URL"
+    "the entry has a comma or semicolon after the URL. Use --extract to ignore this character. Write %2C or %3B if the character belongs to the URL"
   )
   fileprivate static let listOfDigests = ListFault(
-    #"it is a line of a digest list such as SHA256SUMS, which has a file name but no URL. Use lines such as {"url": "https://example.org/name", "digest": "sha-256=…"}"#
+    #"the line is from a digest list such as SHA256SUMS, which has a file name but no URL. Use lines such as {"url": "https://example.org/name", "digest": "sha-256=…"}"#
   )
   fileprivate static let markup = ListFault(
-    "it is HTML or XML. Use --extract to extract every URL")
+    "the line is HTML or XML. Use --extract to extract every URL")
 }

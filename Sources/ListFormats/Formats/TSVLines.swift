@@ -29,7 +29,8 @@ struct TSVLines: ListParser {
   private static func entry(_ text: String, line: Int) throws(ListFault) -> ListEntry {
     let fields = text.split(separator: "\t", omittingEmptySubsequences: false)
     guard fields.count <= 3 else {
-      throw ListFault("it has \(fields.count) fields, but the maximum is 3: URL, length and MD5")
+      throw ListFault(
+        "the line has \(fields.count) fields, but the maximum is 3: URL, length and MD5")
     }
     var entry = ListEntry(line: line, url: String(fields[0]))
     if fields.count > 1, !fields[1].isEmpty {

@@ -61,7 +61,7 @@ struct TableHeader: Sendable, Equatable {
   private func checkColumns(_ cells: [String]) throws(ListFault) {
     let fields = columns.compactMap { $0?.field }
     for (index, field) in fields.enumerated() where fields[..<index].contains(field) {
-      throw ListFault("the header names \(field.name) twice")
+      throw ListFault("the header has two columns named \(field.name)")
     }
     guard fields.contains(.url) else {
       throw ListFault(
@@ -79,7 +79,7 @@ struct TableHeader: Sendable, Equatable {
   func entry(_ fields: [String], line: Int) throws(ListFault) -> ListEntry {
     if isStrict, fields.count != columns.count {
       throw ListFault(
-        "it has \(fields.count) \(fields.count == 1 ? "field" : "fields"), but the header has \(columns.count)"
+        "the line has \(fields.count) \(fields.count == 1 ? "field" : "fields"), but the header has \(columns.count)"
       )
     }
     var entry = ListEntry(line: line, url: "")

@@ -100,7 +100,8 @@ package final class GetProgress: Sendable {
     switch event {
     case .database(.creating):
       display.say("haul get: creating a database for the queue (only once)")
-    case .database(.waiting): setNotice("haul get: waiting for the database to stop or start")
+    case .database(.waiting):
+      setNotice("haul get: waiting until another process has stopped or started the database")
     case .database(.recovering): display.say("haul get: the database is recovering from a crash")
     case .database(.starting): break
     case .submitted(let jobs, let finished, let goingOn):

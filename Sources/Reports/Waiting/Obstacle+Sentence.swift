@@ -79,8 +79,8 @@ extension Obstacle {
     case .interval:
       return Finding(
         reason == nil
-          ? "the interval of the host \(name) does not allow another start yet"
-          : "the interval of the host \(name) lets only some of its jobs start now",
+          ? "the minimum time between two starts on the host \(name) has not passed"
+          : "the minimum time between two starts on the host \(name) lets only some of its jobs start now",
         "shorten it with",
         "haul host set \(word) --interval TIME")
     case .limited:
@@ -108,7 +108,8 @@ extension Obstacle {
   private var silent: Finding {
     let cause = "\(name) has been silent for \(wait)"
     guard reason != nil else {
-      return Finding("\(cause). Other workers take over its jobs once its lease has expired")
+      return Finding(
+        "\(cause). Other workers take over its jobs once its lease on these jobs has expired")
     }
     return Finding(
       "\(cause), and no other worker can take over its jobs",
@@ -121,7 +122,7 @@ extension Obstacle {
       return Finding("\(cause). Haul gives them to other workers within seconds")
     }
     return Finding(
-      "\(cause), and no worker or coordinator is there to take the jobs over", "start one with",
+      "\(cause), and no worker or coordinator runs to take the jobs over", "start one with",
       start?.command)
   }
 
@@ -189,13 +190,15 @@ extension Obstacle {
 
   /// Why a job that is due has not started yet.
   private var late: String {
-    leaderless == true ? ", but no worker or coordinator is there to start it" : ""
+    leaderless == true ? ", but no worker or coordinator runs to start it" : ""
   }
 
   /// How long Haul continues with attempts that do not count.
   private var patience: String {
     let limit = maxAttempts.map { " against the limit of \($0)" } ?? ""
-    let end = maxWait.map { ". Haul gives up after \(HumanFormat.duration(.seconds($0))) of them" }
+    let end = maxWait.map {
+      ". The job fails after \(HumanFormat.duration(.seconds($0))) of such attempts"
+    }
     return ". Such attempts do not count\(limit)\(end ?? "")"
   }
 

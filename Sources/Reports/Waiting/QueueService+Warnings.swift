@@ -23,8 +23,8 @@ extension QueueService {
     }
     if let first = schemes.first {
       found.append(
-        "no worker of the queue \(queue) downloads \(schemes.joined(separator: " or ")) URLs, so these jobs will fail. "
-          + "Start one with --allow-scheme \(first)")
+        "no worker of the queue \(queue) downloads \(schemes.joined(separator: " or ")) URLs, so these jobs will fail. Start a worker with --allow-scheme \(first)"
+      )
     }
     let addresses = addresses.filter { address in
       !workers.contains { $0.allows(address) }
@@ -33,7 +33,7 @@ extension QueueService {
       let others = addresses.count > 1 ? " and \(addresses.count - 1) more" : ""
       found.append(
         "no worker of the queue \(queue) connects to \(first)\(others), which \(addresses.count > 1 ? "are" : "is") "
-          + "not public, so these jobs will fail. Start one with --allow-net \(first)")
+          + "not public, so these jobs will fail. Start a worker with --allow-net \(first)")
     }
     return found
   }

@@ -96,7 +96,7 @@ struct CommandLineTests {
       "haul submit: the path '../a' has a '.', '..' or empty component. Nothing was submitted."),
     Refusal(
       "submit -i /bin/sh", 65,
-      "haul submit: /bin/sh: it is not text: line 1 has a NUL byte. Nothing was submitted."),
+      "haul submit: /bin/sh: the input is not text: line 1 has a NUL byte. Nothing was submitted."),
   ])
   func `what is wrong in itself is refused before the database is asked`(
     refusal: Refusal

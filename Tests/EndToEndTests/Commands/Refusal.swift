@@ -76,7 +76,7 @@ extension Refusal {
         "haul queue create: there is a queue \"films\" already. Nothing was changed."),
       Refusal(
         "worker --store films=/", 78,
-        "haul worker: / has no marker of a store: is the share mounted?"),
+        "haul worker: / has no store marker. If this is a mounted share, check that it is mounted."),
       Refusal(
         "worker --store other=\(directory)", 78,
         "haul worker: store \"other\": the marker in its directory belongs to the store \"films\""

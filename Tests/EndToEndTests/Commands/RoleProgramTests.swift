@@ -128,7 +128,7 @@ struct RoleProgramTests {
       try await pool.database.withLogin(role) { login in
         let lines = try await done("check", as: login)
         #expect(
-          lines.contains { $0.contains("all four exist; \(login.name) may \(rights)") },
+          lines.contains { $0.contains("all four roles exist; \(login.name) may \(rights)") },
           "\(lines)")
       }
     }

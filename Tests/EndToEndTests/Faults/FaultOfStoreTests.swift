@@ -60,10 +60,11 @@ struct FaultOfStoreTests {
       for path in paths { try await submit(path, of: origin, to: pool, "--max-attempts", "1") }
       let worker = try pool.worker("--exit-when-idle", on: disk.path)
       let closed = try await worker.event("store.closed")
-      #expect(closed[field: "reason"] == "its disk is full")
+      #expect(closed[field: "reason"] == "the disk of the store is full")
       try await eventually("the view to tell") {
         try await pool.value(
-          "SELECT coalesce(trouble, '') LIKE 'data: its disk is full%' FROM haul.workers")
+          "SELECT coalesce(trouble, '') LIKE 'data: the disk of the store is full%' FROM haul.workers"
+        )
       }
       let released = try await worker.event("job.released")
       #expect(
@@ -89,7 +90,7 @@ struct FaultOfStoreTests {
       let worker = try pool.worker(
         "--store", "other=\(other.path)", "--exit-when-idle", on: disk.path)
       let closed = try await worker.event("store.closed")
-      #expect(closed[field: "reason"] == "its disk is full")
+      #expect(closed[field: "reason"] == "the disk of the store is full")
       try await worker.event("job.completed")
       #expect(FileManager.default.fileExists(atPath: "\(other.path)/small/2"))
       #expect(try await pool.value("SELECT count(*) FROM haul.attempts") == 1)
@@ -183,7 +184,7 @@ struct FaultOfStoreTests {
             - first
         }
         let closed = try await worker.event("store.closed")
-        #expect(closed[field: "reason"] == "its disk does not answer")
+        #expect(closed[field: "reason"] == "the disk of the store does not answer")
         #expect(try await pool.value("SELECT state FROM haul.workers") == "alive")
       }
       try await worker.event("store.opened")

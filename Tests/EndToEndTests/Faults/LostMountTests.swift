@@ -28,7 +28,8 @@ struct LostMountTests {
       let closed = try await worker.event("store.closed")
       #expect(
         closed[field: "reason"]
-          == "\(disk.path) is not the directory that this worker opened: is the share mounted?")
+          == "\(disk.path) is no longer the directory that this worker opened: check that the share is mounted"
+      )
       #expect(worker.events("job.completed").count == 1)
 
       try await disk.mountAgain()

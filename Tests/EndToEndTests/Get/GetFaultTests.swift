@@ -100,7 +100,7 @@ import Testing
     try Data(count: (8 << 20) - 65536).write(to: URL(filePath: filler))
     let output = try await place.get(origin.urls("one", "two"), to: disk.path)
     #expect(output.exit == .code(74))
-    #expect(output.said.last?.contains("its disk is full") == true)
+    #expect(output.said.last?.contains("the disk of the store is full") == true)
     #expect(
       output.said.last?.hasSuffix("Repair this, then run the same command again to continue.")
         == true)

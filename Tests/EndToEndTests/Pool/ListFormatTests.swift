@@ -104,7 +104,7 @@ struct ListFormatTests {
       #expect(output.exit == .code(65))
       #expect(
         output.notices == [
-          "haul submit: \(list):1: the path \"h/blog\" is a directory of other lines' paths. Give this line another path. Nothing was submitted."
+          "haul submit: \(list):1: other lines use the path \"h/blog\" as a directory. Give this line another path. Nothing was submitted."
         ])
     }
   }
@@ -139,7 +139,7 @@ struct ListFormatTests {
 
         """, to: "list.jsonl")
       let wrong = [
-        "\(list):1: job 1 already downloads another URL to the path \"x\". Give this line another path, or let it take the job over with --on-duplicate replace.",
+        "\(list):1: job 1 already downloads another URL to the path \"x\". Give this line another path, or replace the job with --on-duplicate replace.",
         "\(list):2: the URL contains a user name or password, which the database would store. Remove it, and use a credential or a netrc file.",
         "\(list):4: line 3 already downloads another URL to the path \"y\". Give this line another path.",
       ]
@@ -188,7 +188,7 @@ struct ListFormatTests {
       #expect(refused.exit == .code(65))
       #expect(
         refused.standardError == [
-          "haul submit: \(list):2: job 1 already downloads another URL to the path \"x\". Give this line another path, or let it take the job over with --on-duplicate replace. Nothing was submitted."
+          "haul submit: \(list):2: job 1 already downloads another URL to the path \"x\". Give this line another path, or replace the job with --on-duplicate replace. Nothing was submitted."
         ])
       #expect(try await pool.value("SELECT count(*) FROM haul.job") == 1)
       let replaced = try await pool.command(

@@ -109,7 +109,7 @@ struct VerifyReachTests {
       try await pool.submit(origin.url("/a"), to: "a")
       try await run(pool)
       let new =
-        "ok    files         1 finished file, all with a digest. The files of the store data were never verified. Run 'haul verify' where it is mounted"
+        "ok    files         1 finished file, all with a digest. The files of the store data were never verified. Run 'haul verify' on a machine that mounts this store"
       #expect(try await files() == [new])
       // A part of the pool that somebody chose is not its files.
       try await pool.command("verify", "1")
@@ -134,7 +134,7 @@ struct VerifyReachTests {
       try await run(pool)
       #expect(
         try await files() == [
-          "ok    files         2 finished files, 1 of them without a digest. Run 'haul verify' from time to time to compare their length"
+          "ok    files         2 finished files, 1 of them without a digest. Run 'haul verify' from time to time. Without a digest it compares the length of a file"
         ])
     }
   }

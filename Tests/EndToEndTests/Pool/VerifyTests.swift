@@ -270,7 +270,7 @@ import Testing
       let refused: [([String], Int32, String)] = [
         (store + ["--state", "failed"], 64, "only completed jobs"),
         (store + ["--batch", "none"], 65, "there is no batch"),
-        (["--store", "data=/tmp"], 78, "/tmp has no marker of a store"),
+        (["--store", "data=/tmp"], 78, "/tmp has no store marker"),
         (["--store", "data=/tmp/none/here"], 78, "/tmp/none/here does not exist"),
         (["--store", "none=\(pool.directory)"], 65, "there is no store"),
         // Of these files none is there.

@@ -134,12 +134,13 @@ struct CheckTests {
       #expect(exit == .code(69))
       #expect(
         lines.contains {
-          $0.detail == "\(pool.directory) has a marker, but Haul could not ask the database"
+          $0.detail
+            == "\(pool.directory) has a store marker, but Haul could not ask the database whether the marker belongs to this pool"
         }
       )
       #expect(
         Array(troubles(lines).dropFirst()) == [
-          "fail store bare: \(bare.path) has no marker of a store",
+          "fail store bare: \(bare.path) has no store marker",
           "fail store gone: \(bare.path)/gone does not exist",
         ])
       let advice = "Haul checks the stores without the database."
@@ -169,7 +170,7 @@ struct CheckTests {
       #expect(
         troubles(lines) == [
           "fail store other: \(pool.directory) is an instance of the store data",
-          "fail store data: \(directory.path) has a marker that this pool does not know",
+          "fail store data: \(directory.path) has a store marker that this pool does not know",
           "warn store data: 1 part file of another pool, \(stranger)",
         ])
     }
@@ -228,8 +229,8 @@ struct CheckTests {
       #expect(unseen.exit == .code(78))
       #expect(
         troubles(unseen.lines) == [
-          "fail roles: all four exist, but \(stranger) has no rights in this pool",
-          "warn schema: not permitted to see it",
+          "fail roles: all four roles exist, but \(stranger) has no rights in this pool",
+          "warn schema: this login may not see this information",
         ])
       try await pool.admin.script("DROP ROLE \"\(monitor)\"; DROP ROLE \"\(stranger)\"")
     }

@@ -183,7 +183,7 @@ struct StatusPageTests {
         "CREATE OR REPLACE FUNCTION haul.oldest_served_version() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 999'"
       )
       try await eventually("a schema that does not fit") {
-        try await page.ask("/readyz").body.first?.contains("use a newer haul") == true
+        try await page.ask("/readyz").body.first?.contains("use a newer Haul version") == true
       }
     }
   }

@@ -225,7 +225,7 @@ import Testing
       // The advice stands beside it.
       try await eventually("the report to say how long it is tried") {
         try await pool.command("job", "1").contains {
-          $0.contains(/^DOES NOT START .* Haul gives up after 1d\w* of them$/)
+          $0.contains(/^DOES NOT START .* The job fails after 1d\w* of such attempts$/)
         }
       }
       try await worker.drain()

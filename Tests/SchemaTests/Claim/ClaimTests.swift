@@ -271,12 +271,13 @@ struct ClaimTests {
     try await Pool.open { pool in
       try await pool.submit(2)
       let (one, two) = (try await pool.worker(), try await pool.worker())
-      try await pool.jobs.closeStore(one.caller, Pool.name, because: "its disk is full")
+      try await pool.jobs.closeStore(
+        one.caller, Pool.name, because: "the disk of the store is full")
       #expect(try await one.claim(1).isEmpty)
       #expect(try await two.claim(1).count == 1)
       let trouble: [String?] = try await pool.column(
         "SELECT trouble FROM haul.workers ORDER BY worker")
-      #expect(trouble == ["\(Pool.name): its disk is full", nil])
+      #expect(trouble == ["\(Pool.name): the disk of the store is full", nil])
       try await pool.jobs.closeStore(one.caller, Pool.name, because: nil)
       #expect(try await one.claim(1).count == 1)
     }

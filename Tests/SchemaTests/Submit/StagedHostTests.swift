@@ -39,7 +39,7 @@ struct StagedHostTests {
       await #expect(
         throws: SubmissionError.conflicts(SubmitConflicts(count: 1, first: [conflict]))
       ) { try await pool.jobs.submit(submission, lines) }
-      #expect(conflict.sentence(.skip) == "\"other.test\" is not the host of its URL.")
+      #expect(conflict.sentence(.skip) == "\"other.test\" is not the host of the URL on this line.")
       submission.skipsConflicts = true
       let reply = try await pool.jobs.submit(submission, lines)
       #expect(reply.submitted == 2)
