@@ -17,7 +17,7 @@ package enum TopHelp {
     ("v", "verify the file of a completed job"),
     ("+ -", "raise or lower the priority of a job"),
     ("d", "drain a worker: it hands over its work and exits"),
-    ("", "c and d always ask first; r asks if it affects many jobs"),
+    ("", "c and d ask first; r asks only for many jobs"),
     ("Ctrl-L", "draw the screen again"),
     ("q, Ctrl-C", "quit"),
   ]

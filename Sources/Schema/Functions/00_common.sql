@@ -85,7 +85,7 @@ LANGUAGE sql STABLE STRICT AS $$
   SELECT encode(substring(sha256(convert_to(p_path, 'UTF8')) FROM 1 FOR 16), 'hex')::uuid
 $$;
 COMMENT ON FUNCTION haul.path_digest(text) IS
-  'Returns the key of a path in dedupe: the first 16 bytes of its SHA-256 digest. Returns NULL for NULL.';
+  'Returns the key of a path in the table dedupe: the first 16 bytes of its SHA-256 digest. Returns NULL for NULL.';
 
 CREATE OR REPLACE FUNCTION haul.largest_file() RETURNS bigint
 LANGUAGE sql IMMUTABLE RETURN 1152921504606846976;
@@ -117,9 +117,10 @@ COMMENT ON FUNCTION haul.range_bytes(int8multirange) IS
 CREATE OR REPLACE FUNCTION haul.places(p_cap integer, p_failures integer) RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$ SELECT CASE WHEN p_failures <> 0 THEN 1 ELSE p_cap END $$;
 COMMENT ON FUNCTION haul.places(integer, integer) IS
-  'Returns the maximum number of concurrent transfers to a host now. p_cap: the limit of the host. p_failures: as in '
-  'host.failures; below 0 = it has not answered yet, or not since a transfer waited in vain. If p_failures is 0, the '
-  'result is p_cap. Otherwise it is 1, as a trial.';
+  'Returns the maximum number of concurrent transfers to a host now. p_cap: the limit of the host. p_failures: its '
+  'consecutive failures, as in host.failures; below 0 = the host has not answered yet, or has not answered since a '
+  'transfer waited in vain. Returns p_cap if p_failures is 0. Otherwise returns 1, so that one transfer tests the '
+  'host.';
 
 CREATE OR REPLACE FUNCTION haul.starts(p_interval interval, p_burst integer, p_next_start timestamptz,
   p_now timestamptz)
@@ -129,7 +130,8 @@ LANGUAGE sql IMMUTABLE AS $$
     extract(epoch FROM greatest(p_next_start - p_now, interval '0')) / extract(epoch FROM p_interval))::integer END
 $$;
 COMMENT ON FUNCTION haul.starts(interval, integer, timestamptz, timestamptz) IS
-  'Returns how many transfers the interval of a host allows to start at p_now; below 1 = none yet, NULL = no limit.';
+  'Returns how many transfers may start at p_now according to the interval of a host, the minimum time between two '
+  'starts. Below 1 = no transfer may start yet; NULL = no limit.';
 
 CREATE OR REPLACE FUNCTION haul.next_start(p_interval interval, p_burst integer, p_next_start timestamptz)
 RETURNS timestamptz
@@ -137,7 +139,7 @@ LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE WHEN p_interval > '0' THEN p_next_start - p_interval * (p_burst - 1) END
 $$;
 COMMENT ON FUNCTION haul.next_start(interval, integer, timestamptz) IS
-  'Returns when the interval of a host allows its next start; NULL = at any time.';
+  'Returns when the next transfer may start according to the interval of a host; NULL = at any time.';
 
 CREATE OR REPLACE FUNCTION haul.successes_to_grow() RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$ SELECT 20 $$;
@@ -170,7 +172,7 @@ LANGUAGE sql STABLE AS $$
   FROM haul.host h WHERE h.id >= p_host AND h.id <= p_host ORDER BY h.id DESC LIMIT 1
 $$;
 COMMENT ON FUNCTION haul.host_now(integer) IS
-  'Returns the newest version of a host and the place (ctid) of its row, even if old snapshots keep earlier versions. '
+  'Returns the newest version of a host''s row and its place (ctid), even if old snapshots keep earlier versions. '
   'Returns no row if the host does not exist. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.lane_now(p_host integer, p_queue integer, p_instance integer) RETURNS TABLE (
@@ -181,8 +183,8 @@ LANGUAGE sql STABLE AS $$
   ORDER BY l.instance DESC LIMIT 1
 $$;
 COMMENT ON FUNCTION haul.lane_now(integer, integer, integer) IS
-  'Returns the newest version of a lane and the place (ctid) of its row, in the same way as host_now(). Returns no '
-  'row if the lane does not exist. Locks nothing.';
+  'Returns the newest version of a lane''s row and its place (ctid), in the same way as host_now(). Returns no row if '
+  'the lane does not exist. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.policy_of(p_host text) RETURNS TABLE (cap integer, min_interval interval, burst integer)
 LANGUAGE sql STABLE AS $$
@@ -267,11 +269,12 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.arm(integer[], integer[], integer[], smallint[], bigint[]) IS
-  'Arms lanes, so that claims find their jobs. Call it for lanes of rows that were just inserted into ready, and for '
-  'parked lanes whose host has free places again. Creates missing lanes. If a job comes before the first (priority, '
-  'job) of its lane, it becomes the first. Locks lane keys, then lanes, each in key order in one pass. Call it once '
-  'per transaction, after everything else that waits for locks. Only haul get calls it more often, because it has a '
-  'queue of its own.';
+  'Arms lanes: makes them due, so that claims find their jobs. A lane is the waiting jobs of one queue for one host '
+  'and store instance. Call this function for lanes of rows that were just inserted into ready. Also call it for '
+  'parked lanes, which are not due, when their host has free places again. Creates missing lanes. If a job comes '
+  'before the first (priority, job) of its lane, the job becomes the first. Locks lane keys, then lanes, each in key '
+  'order in one pass. Call the function once per transaction, after everything else that waits for locks. Only haul '
+  'get calls it more often, because haul get has a queue of its own.';
 
 CREATE OR REPLACE FUNCTION haul.authenticate(p_worker bigint, p_secret text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$

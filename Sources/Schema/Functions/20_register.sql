@@ -52,8 +52,8 @@ COMMENT ON FUNCTION haul.register(integer, text, text, integer, integer, jsonb, 
   'uuid}], read from the directories that the worker mounts. p_queues: names of the queues that it claims from; NULL '
   '= all queues of its stores. Returns {"worker", "secret", "pool", "stores": [{"store", "instance"}]}. Only this '
   'call returns the secret, because the database stores a digest of it. Every later call must pass the secret. Raises '
-  'HA002 if the database does not serve p_version. Raises HA003 for an unknown marker or queue, and for a queue whose '
-  'store the worker does not mount.';
+  'HA002 if this database does not support programs of p_version. Raises HA003 for an unknown marker or queue, and '
+  'for a queue whose store the worker does not mount.';
 
 CREATE OR REPLACE FUNCTION haul.tell_reach(p_worker bigint, p_secret text, p_schemes text[], p_networks inet[])
 RETURNS void
@@ -111,8 +111,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.attach_session(bigint, text) IS
-  'Ties this session to the worker. If the session ends, the worker''s jobs are rescued after session_grace() without '
-  'a heartbeat, instead of after lease_expiry().';
+  'Ties this session to the worker. If the session ends, the pool rescues the worker''s jobs after session_grace() '
+  'without a heartbeat, and does not wait for lease_expiry().';
 
 -- Any login may take advisory locks, and could take a predictable key first.
 CREATE OR REPLACE FUNCTION haul.lock_session() RETURNS bigint
@@ -135,7 +135,8 @@ COMMENT ON FUNCTION haul.lock_session() IS
 CREATE OR REPLACE FUNCTION haul.session_lock(p_number bigint) RETURNS bigint
 LANGUAGE sql IMMUTABLE AS $$ SELECT (x'4861'::bigint << 48) | p_number $$;
 COMMENT ON FUNCTION haul.session_lock(bigint) IS
-  'Returns the key of the advisory lock for a number. Each worker''s session has its own number. The leader has 0.';
+  'Returns the key of the advisory lock for a session''s number. Each worker''s session has its own number. The '
+  'leader''s number is 0.';
 
 -- A leader that hangs, or whose connection broke without the server's notice, may hold its lock for hours. Two rounds
 -- at once do no harm: they wait for each other.
@@ -147,9 +148,9 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
       AND NOT EXISTS (SELECT FROM haul.pulse p WHERE p.promoted_at >= clock_timestamp() - interval '5 seconds'), false)
 $$;
 COMMENT ON FUNCTION haul.lead() IS
-  'Returns whether this session must run maintenance now. It must if it is the leader or becomes the leader, which it '
-  'stays until it ends. It must also if the leader has run no maintenance for 2 seconds or since a crash of the '
-  'server. The same applies if the leader ignores jobs that have been due for 30 seconds.';
+  'Returns whether this session must run maintenance now. Returns true if the session is the leader or becomes the '
+  'leader. A session stays the leader until it ends. Also returns true if the leader has run no maintenance for 2 '
+  'seconds or since a crash of the server, or if it ignores jobs that have been due for 30 seconds.';
 
 CREATE OR REPLACE FUNCTION haul.close_store(p_worker bigint, p_secret text, p_store text, p_reason text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$

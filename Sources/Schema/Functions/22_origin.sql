@@ -48,8 +48,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.heed_origin(boolean) IS
-  'Detects whether this database may lack commits. That is so if it is on another server, timeline or database than '
-  'before, or if its server has crashed. Call it before you draw tokens or job ids. If commits may be missing, tokens '
-  'continue 2^32 above the last one. Job ids continue 2^24 above the last one, except after a crash alone. Locks the '
-  'row of pool when it finds such a change. If another session holds that row and p_waits is false, returns false. '
-  'Then the caller must not draw tokens or ids. Otherwise returns true.';
+  'Detects whether the latest commits may be missing, for example after a restore. Commits may be missing if the pool '
+  'is now on another server, timeline or database, or if the server has crashed. Call it before you draw tokens or '
+  'job ids. If commits may be missing, tokens continue 2^32 above the last one. Job ids continue 2^24 above the last '
+  'one, except after a crash alone. Locks the row of pool when it finds such a change. If another session holds that '
+  'row and p_waits is false, returns false. Then the caller must not draw tokens or ids. Otherwise returns true.';

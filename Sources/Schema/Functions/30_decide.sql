@@ -37,17 +37,17 @@ LANGUAGE sql IMMUTABLE
 RETURN CASE WHEN haul.is_silence(p_error, p_status, p_host) AND p_failures NOT IN (0, -1) THEN 'silent'
   ELSE p_error END;
 COMMENT ON FUNCTION haul.error_of(text, integer, text, integer) IS
-  'Returns the error class of a failure. This is p_error, unless a host stays silent twice without an answer in '
-  'between. Then the class is silent, a problem of the host. p_failures: as in host.failures.';
+  'Returns the error class of a failure: p_error, or silent if the host stayed silent twice without an answer in '
+  'between. The class silent is a problem of the host. p_failures: as in host.failures.';
 
 CREATE OR REPLACE FUNCTION haul.keeps_progress(p_error text) RETURNS boolean
 LANGUAGE sql IMMUTABLE
 RETURN coalesce(haul.has_class(p_error, 'http_4xx') OR p_error IN ('redirects', 'unverified_length')
   OR haul.disposition(p_error) <> 'permanent' AND p_error <> 'disk_full', false);
 COMMENT ON FUNCTION haul.keeps_progress(text) IS
-  'Returns whether the durable bytes of a job with this error are kept for a retry. They are dropped if the error is '
-  'about the bytes themselves or the disk is full. They are kept if the server refused the request, for example '
-  'because a signed URL has expired.';
+  'Returns whether the durable bytes of a job with this error are kept for a retry. The bytes are dropped if the '
+  'error is about the bytes themselves or the disk is full. They are kept if the server refused the request, for '
+  'example because a signed URL has expired.';
 
 CREATE OR REPLACE FUNCTION haul.host_backoff(p_failures integer, p_dice double precision, p_longest interval)
 RETURNS interval
@@ -64,8 +64,8 @@ LANGUAGE sql IMMUTABLE
 RETURN (0.5 + p_dice / 2) * greatest(interval '1 second', least(interval '5 minutes', coalesce(p_trouble, '0')));
 COMMENT ON FUNCTION haul.worker_backoff(interval, double precision) IS
   'Returns how long a job waits after a problem of the worker: from half a second to 5 minutes. p_trouble: how long '
-  'the problem has lasted. p_dice, in [0, 1), picks a time between half of p_trouble and all of it. So other workers '
-  'try soon at first.';
+  'the problem has lasted. p_dice, in [0, 1), picks a time between half of p_trouble and p_trouble. So the first '
+  'retries by other workers come soon.';
 
 CREATE OR REPLACE FUNCTION haul.job_backoff(p_failures integer, p_dice double precision) RETURNS interval
 LANGUAGE sql IMMUTABLE
@@ -148,8 +148,8 @@ COMMENT ON FUNCTION haul.decide(text, text, text, integer, integer, integer, int
   'cancel, pause or NULL. p_failures and p_rescues: how many failures and rescues were charged before this attempt. '
   'p_progressed: whether this attempt made durable progress. p_resumable: whether there is a checkpoint. p_trouble: '
   'how long the host, or the workers that tried, have had problems; NULL = no problems. p_max_host_wait: maximum time '
-  'that a job waits for a host or a worker. The job fails if the host asks for more. p_tries: how many times in a row '
-  'this job has asked its host in vain. p_busy: how often the host refused this job before while its other transfers '
-  'continued; NULL = it did not refuse this attempt like that. p_refused: whether no live worker is left to try the '
-  'job. p_dice: in [0, 1). Returns the job''s state and error, whether the attempt is charged, the delay until the '
-  'next try, and how long to block its host (NULL = do not block it).';
+  'that a job waits for a host or a worker. The job fails if the host asks for more. p_tries: how many attempts of '
+  'this job in a row failed because of its host. p_busy: how often the host refused this job before while its other '
+  'transfers continued; NULL = the host did not refuse this attempt in this way. p_refused: whether no live worker is '
+  'left to try the job. p_dice: in [0, 1). Returns the job''s state and error, whether the attempt is charged, the '
+  'delay until the next try, and how long to block its host (NULL = do not block it).';

@@ -123,7 +123,7 @@ END
 $$;
 COMMENT ON FUNCTION haul.roll_up(integer) IS
   'Maintenance: moves up to p_limit rows of batch_change into the totals of their batches and minutes. Notifies '
-  'sessions that wait for a batch if it has ended. Returns the number of rows. Concurrent calls do no harm.';
+  'sessions that wait for a batch if it has ended. Returns the number of rows. Concurrent calls are safe.';
 
 -- Skip locked rows: a session that is withdrawing a job now may be waiting for a lane.
 CREATE OR REPLACE FUNCTION haul.take_ready(p_jobs bigint[]) RETURNS SETOF haul.ready
@@ -158,7 +158,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.put_away(bigint[]) IS
-  'Cancels or holds jobs that a claim has found although their batch is being cancelled or paused. Skips rows of '
+  'Cancels or pauses jobs that a claim has found although their batch is being cancelled or paused. Skips rows of '
   'ready that another session has locked. Returns all such jobs of p_jobs, including skipped ones.';
 
 CREATE OR REPLACE FUNCTION haul.begin_sweep(p_batch integer, p_what text) RETURNS bigint
@@ -241,9 +241,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.sweep(integer, integer) IS
-  'Cancels or pauses up to p_limit more jobs of a batch, as begin_sweep() recorded. Ends or holds waiting jobs, and '
-  'gives running jobs the command. Returns the number of changed jobs and whether there may be more. If there are no '
-  'more, removes the record. Locks the batch.';
+  'Cancels or pauses up to p_limit more jobs of a batch, as begin_sweep() recorded. Cancels or pauses waiting jobs, '
+  'and sends the command to the workers of running jobs. Returns the number of changed jobs and whether there may be '
+  'more. If there are no more, removes the record. Locks the batch.';
 
 CREATE OR REPLACE FUNCTION haul.steer_batch(
   p_batch integer, p_what text, p_limit integer, p_sweep bigint, OUT changed integer, OUT more boolean,
@@ -283,5 +283,5 @@ EXCEPTION WHEN lock_not_available THEN
 END
 $$;
 COMMENT ON FUNCTION haul.sweep_on(integer) IS
-  'Maintenance: continues to cancel or pause a batch if the operator''s program has ended. It assumes this 5 seconds '
-  'after the last step. Changes up to p_limit jobs and returns their number.';
+  'Maintenance: continues to cancel or pause a batch if the operator''s program has ended. The program counts as '
+  'ended 5 seconds after the last step. Changes up to p_limit jobs and returns their number.';

@@ -20,7 +20,7 @@ CREATE OR REPLACE FUNCTION haul.next_mirror(p_mirror smallint, p_options jsonb) 
 LANGUAGE sql IMMUTABLE
 RETURN ((coalesce(p_mirror, 0) + 1) % haul.count_urls(p_options))::smallint;
 COMMENT ON FUNCTION haul.next_mirror(smallint, jsonb) IS
-  'Returns the number of the mirror that follows p_mirror. The last mirror is followed by 0, the job''s own URL.';
+  'Returns the number of the mirror that follows p_mirror. Returns 0, the job''s own URL, after the last mirror.';
 
 -- Each host has one name. Other spellings get that name too, or NULL. NULL applies to other scripts, percent-encoded
 -- names, and IPv4 addresses that are not four decimal numbers. Programs do not write those.
@@ -198,7 +198,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.mirror_of(text, jsonb) IS
-  'Returns the number of a URL among the mirrors in these options; NULL = it is none of them.';
+  'Returns the number of a URL among the mirrors in these options; NULL = the URL is not one of these mirrors.';
 
 -- Untried jobs follow the jobs that have left a host in trouble. Jobs with saved bytes or an earlier file stay, because
 -- only use_mirrors() prepares these for another URL.
@@ -227,8 +227,8 @@ END
 $$;
 COMMENT ON FUNCTION haul.jobs_to_move(integer[], integer) IS
   'Returns up to p_limit waiting jobs that may switch to their next URL: [{"job", "queue", "host", "priority", '
-  '"mirror", "next_host"}]. The jobs wait for one of these hosts, which is in trouble. They are untried, and their '
-  'next URL is on a host without trouble. Reads the first 10,000 jobs of each queue. Locks nothing.';
+  '"mirror", "next_host"}]. p_hosts: hosts in trouble. Selects untried jobs that wait for one of these hosts and '
+  'whose next URL is on a host without trouble. Reads the first 10,000 jobs of each queue. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.move_waiting(p_moves jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off

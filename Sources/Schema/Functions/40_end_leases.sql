@@ -120,8 +120,8 @@ END
 $$;
 COMMENT ON FUNCTION haul.host_to_block(bigint, text, text) IS
   'Returns the host to block after a failure that is a problem of the host. p_own: the job''s host. p_answered: the '
-  'host that answered, for example after a redirect; NULL = the same. Returns NULL if another host answered and the '
-  'worker holds no job of it. Then no host is blocked. Locks nothing.';
+  'host that answered, for example after a redirect; NULL = p_own answered. Returns NULL if another host answered and '
+  'the worker holds no job of it. Then no host is blocked. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.waited_in_vain(p_message text, p_trouble interval, p_asked interval) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -175,8 +175,8 @@ END
 $$;
 COMMENT ON FUNCTION haul.attempt_history(bigint) IS
   'Returns numbers about the attempts of a job that are not forgiven. failures and rescues: how many were charged. '
-  'trouble: how long its host or its workers have been in trouble without a break; NULL = they are not. tries: how '
-  'often it asked the host in vain in that time.';
+  'trouble: how long its host or its workers have been in trouble without a break; NULL = they are not in trouble. '
+  'tries: how many of its attempts failed because of the host in that time.';
 
 -- plpgsql, because an SQL function is planned at each call. The caller has pinned the plan. STABLE: job, host and
 -- checkpoint are read as the calling statement sees them, after the leases are locked.

@@ -8,8 +8,8 @@ LANGUAGE sql IMMUTABLE AS $$
   FROM jsonb_array_elements(p_endings) e
 $$;
 COMMENT ON FUNCTION haul.ending_keys(jsonb) IS
-  'Returns each ending with its job and token. A job or token that is not a number becomes NULL. p_endings: as for '
-  'end_leases().';
+  'Returns one row for each ending, with its job and token. A job or token that is not a number becomes NULL. '
+  'p_endings: as for end_leases().';
 
 -- Jobs of a free host end at once. For locked hosts, wait a little longer, in random order. So a busy host, which other
 -- sessions lock again and again, gets its turn too.

@@ -13,5 +13,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.is_refused_by_all(bigint, bigint, integer, text) IS
-  'Returns whether p_error says that p_worker may not write the file of a job, and every other live worker of the '
-  'queue has met the same error for this job. Draining workers do not count.';
+  'Returns whether no live worker of the queue may write the file of a job. This is true if p_error says so for '
+  'p_worker, and every other live worker of the queue has failed with the same error for this job. Draining workers '
+  'do not count.';

@@ -62,9 +62,9 @@ COMMENT ON FUNCTION haul.claim_band(bigint, bigint, integer, boolean, integer, i
   'Claims up to p_free_slots jobs from a queue''s lanes of one instance and priority. Creates their leases under '
   '(p_worker, p_call). If p_floor is NULL, takes the first jobs of each lane. Otherwise takes jobs at the first '
   'priority from p_floor on that has waiting jobs; if there is none, at the last priority before it. Ignores lanes '
-  'that were due before p_since; a complete look finds them. Returns the number of jobs and "seen", a due time. This '
-  'is the time of the last lane that it read, or of an earlier lane that another session held at that moment; NULL = '
-  'it read no lane. Takes only what it can lock and never waits.';
+  'that were due before p_since. A claim that looks at all lanes finds these. Returns the number of jobs and "seen", '
+  'a due time. This is the time of the last lane that it read, or of an earlier lane that another session held at '
+  'that moment; NULL = it read no lane. Takes only what it can lock and never waits.';
 
 CREATE OR REPLACE FUNCTION haul.choose_jobs(
   p_queue integer, p_instance integer, p_lanes tid[], p_hosts tid[], p_floor smallint, p_depth integer,
@@ -287,5 +287,5 @@ $$;
 COMMENT ON FUNCTION haul.claim_queue(bigint, bigint, bigint, integer, integer, integer, integer, jsonb) IS
   'Claims up to p_free_slots jobs of a queue by priority. Within one priority, jobs with a part file in the worker''s '
   'own store instance come first. p_max_running: the queue''s limit of running jobs; NULL = no limit. p_seen: how far '
-  'earlier claims have looked; NULL = look completely. Returns the number of jobs, the new p_seen, and whether '
-  'another session holds the gate of a limited queue. Skips locked rows.';
+  'earlier claims have looked; NULL = look at all lanes. Returns the number of jobs, the new p_seen, and whether '
+  'another session holds the lock (queue_gate) of a queue with a max_running limit. Skips locked rows.';

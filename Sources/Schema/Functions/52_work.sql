@@ -95,8 +95,9 @@ EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit
 END
 $$;
 COMMENT ON FUNCTION haul.claimed_by(bigint, bigint) IS
-  'Returns the leases of one call of a worker, like leases_of(). Leaves out a job whose data raise an error: it fails '
-  'as internal. If one reply cannot hold all jobs, returns about 16 MiB of them and releases the others.';
+  'Returns the leases of one call of a worker, like leases_of(). Leaves out a job whose data raise an error: the job '
+  'fails with the error class internal. If one reply cannot hold all jobs, returns about 16 MiB of them and releases '
+  'the others.';
 
 CREATE OR REPLACE FUNCTION haul.work(
   p_worker bigint, p_secret text, p_call bigint, p_endings jsonb, p_queues text[], p_free_slots integer)
@@ -245,8 +246,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.queues_to_look_at(text[], jsonb) IS
-  'Returns the queues that a claim looks at: those in p_queues. If that is NULL, returns queues with an armed lane '
-  'and those in p_seen, the memory of earlier claims. Queues without work cost nothing. Locks nothing.';
+  'Returns the queues that a claim looks at: those in p_queues. If p_queues is NULL, returns the queues with an armed '
+  'lane and the queues in p_seen, the memory of earlier claims. So queues without work cost no time. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.claim_thoroughly(
   p_worker bigint, p_call bigint, p_claim bigint, p_queue integer, p_max_running integer, p_instance integer,
@@ -277,7 +278,7 @@ END
 $$;
 COMMENT ON FUNCTION haul.claim_thoroughly(bigint, bigint, bigint, integer, integer, integer, integer, jsonb) IS
   'Claims from one queue like claim_queue(). If slots are left, it looks at all lanes again, at most once a second. '
-  'Also returns whether it did ("complete").';
+  'Also returns whether it looked at all lanes ("complete").';
 
 CREATE OR REPLACE FUNCTION haul.next_due(p_queue integer, p_instance integer, p_seen jsonb)
 RETURNS TABLE (next_at timestamptz)
@@ -322,7 +323,7 @@ END
 $$;
 COMMENT ON FUNCTION haul.settled_before(jsonb) IS
   'Returns the results of endings that an earlier call has settled: [{"job", "token", "state": now, "cause", "delay": '
-  'seconds}]. Leaves out jobs that were rescued before.';
+  'seconds}]. Leaves out jobs that the pool had already rescued.';
 
 CREATE OR REPLACE FUNCTION haul.is_idle(p_worker bigint, p_secret text, p_queues text[]) RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$

@@ -87,8 +87,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.peers(bigint) IS
-  'Returns how many other live workers could take the jobs of a worker. They do not drain, and they share one of its '
-  'stores and queues. Locks nothing.';
+  'Returns how many other live workers could take the jobs of a worker. Counts workers that share one of its stores '
+  'and queues and do not drain. Locks nothing.';
 
 -- Never waits, because the next heartbeat comes soon. Skips a host if another session holds one of its parked lanes,
 -- because that lane would stay parked.
@@ -135,8 +135,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.hear_hosts(bigint, jsonb) IS
-  'Gives hosts all their places back when they answer again, and lets claims find their lanes. A host answers if a '
-  'transfer of this worker has received bytes or waits for a disk. The transfer must have begun after the host''s '
+  'Allows hosts that answer again all their concurrent transfers, and lets claims find their lanes. A host answers if '
+  'a transfer of this worker has received bytes or waits for a disk. The transfer must have begun after the host''s '
   'last block. p_holding: as for heartbeat(). Skips locked rows.';
 
 CREATE OR REPLACE FUNCTION haul.checkpoint(p_worker bigint, p_secret text, p_points jsonb) RETURNS bigint[]

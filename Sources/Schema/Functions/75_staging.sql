@@ -39,8 +39,8 @@ END
 $$;
 COMMENT ON FUNCTION haul.begin_submission(text, boolean) IS
   'Begins a submission to a queue and returns its key. After that, copy lines into haul.staging (submission, line, '
-  'url, host, path, priority, options). The submission lives as long as this session. With p_renewed, it lives as '
-  'long as renew_submission() is called in time. Raises HA003 if the queue does not exist.';
+  'url, host, path, priority, options). The submission lives as long as this session. If p_renewed is true, the '
+  'submission lives as long as renew_submission() is called in time. Raises HA003 if the queue does not exist.';
 
 CREATE OR REPLACE FUNCTION haul.renew_submission(p_submission uuid) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -278,9 +278,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.wrong_option(jsonb) IS
-  'Returns the name of the first option, by name, whose value has the wrong type or is out of range; NULL = all are '
-  'right. Returns "options" if p_options is not an object or exceeds 64 KiB. Unknown options may be numbers, strings '
-  'or booleans. Numbers have no fraction, and a URL has at most 8,000 bytes.';
+  'Returns the name of the first option, by name, whose value has the wrong type or is out of range; NULL = all '
+  'values are right. Returns "options" if p_options is not an object or exceeds 64 KiB. Unknown options may be '
+  'numbers, strings or booleans. Numbers have no fraction, and a URL has at most 8,000 bytes.';
 
 -- Options that earlier versions accepted must not stop a settlement.
 CREATE OR REPLACE FUNCTION haul.number_option(p_options jsonb, p_name text) RETURNS integer

@@ -28,7 +28,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.arm_jobs(bigint[]) IS
-  'Calls arm() for the lanes of those of these jobs that are ready. The rules for arm() apply.';
+  'Calls arm() for the lanes of all jobs in this list that are ready. The rules for calling arm() apply.';
 
 CREATE OR REPLACE FUNCTION haul.requeue(p_jobs bigint[], p_completed boolean DEFAULT false,
   p_queue integer DEFAULT NULL)

@@ -95,10 +95,10 @@ $$;
 COMMENT ON FUNCTION haul.resubmit(uuid, text, text, jsonb, bigint[]) IS
   'Lets jobs take over lines of a submission. Call it before submit(), for users who want files now. Removes the '
   'lines p_done. If p_options ask to download their files again, moves the jobs of these lines to this queue, so that '
-  'they count until it ends. Jobs with the paths of other lines take over the content of these lines, in this queue '
-  'and batch. They wait again, with earlier attempts forgiven. Durable bytes of the same URL are kept. These lines '
-  'are removed too. p_options: as for submit(). Returns {"taken_over": number of jobs, "unfinished": number of jobs '
-  'that had not ended and keep their URL, "lines": number of removed lines}. Raises HA003 if the queue does not '
+  'they count until this queue ends. Jobs with the paths of other lines take over the content of these lines, in this '
+  'queue and batch. They wait again, with earlier attempts forgiven. Durable bytes of the same URL are kept. These '
+  'lines are removed too. p_options: as for submit(). Returns {"taken_over": number of jobs, "unfinished": number of '
+  'jobs that had not ended and keep their URL, "lines": number of removed lines}. Raises HA003 if the queue does not '
   'exist, and HA004 for a wrong option. Raises HA007 if such a job is running or was just changed.';
 
 CREATE OR REPLACE FUNCTION haul.detach(
@@ -132,7 +132,7 @@ RETURN CASE WHEN p_job.mirror IS NOT NULL AND p_job.url = p_url
 COMMENT ON FUNCTION haul.mirror_kept(haul.job, text, jsonb) IS
   'Returns the mirror that a job continues to use after it takes over a line with this URL and these options. The '
   'result is a number among the mirrors of the line. The line must name the job''s own URL and the mirror in use. '
-  'Otherwise, the result is NULL.';
+  'Otherwise the function returns NULL.';
 
 CREATE OR REPLACE FUNCTION haul.take_over_lines(
   p_submission uuid, p_queue integer, p_batch integer, p_priority smallint, p_options jsonb, p_after interval,
@@ -188,11 +188,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.take_over_lines(uuid, integer, integer, smallint, jsonb, interval, bigint[], bigint[]) IS
-  'Gives detached jobs the content of the lines that own them, and removes these lines. If several lines own a job, '
-  'the first counts. The jobs wait again with earlier attempts forgiven. p_completed: jobs whose files exist. These '
-  'jobs, and jobs that were refreshing, replace the file unless their line says otherwise. p_priority: new priority; '
-  'NULL = keep their own. p_after: delay before the start; NULL or 0 = start at once, and arm their lanes. Returns '
-  'the number of lines.';
+  'Gives detached jobs the content of their lines, and removes these lines. If a job has several lines, the first '
+  'line counts. The jobs wait again with earlier attempts forgiven. p_completed: jobs whose files exist. These jobs, '
+  'and jobs that were refreshing, replace the file unless their line says otherwise. p_priority: new priority; NULL = '
+  'keep their own. p_after: delay before the start; NULL or 0 = start at once, and arm their lanes. Returns the '
+  'number of lines.';
 
 CREATE OR REPLACE FUNCTION haul.require_all_free(p_jobs bigint[], p_free bigint[]) RETURNS void
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$

@@ -50,6 +50,6 @@ END
 $$;
 COMMENT ON FUNCTION haul.note_operation(text, text, bigint, bigint[], interval) IS
   'Records an operator''s command for the view operations. p_action and p_target: the action and its target. p_jobs: '
-  'number of changed jobs; NULL = not a command on jobs, and a command with 0 is not recorded. p_first: ids of these '
-  'jobs; at most 100 are kept. If the same session recorded the same command less than p_within ago, adds to that '
-  'row. Keeps the newest 10,000 commands.';
+  'number of changed jobs; NULL = not a command on jobs. A command that changed 0 jobs is not recorded. p_first: ids '
+  'of these jobs; at most 100 are kept. If the same session recorded the same command less than p_within ago, adds to '
+  'that row. Keeps the newest 10,000 commands.';

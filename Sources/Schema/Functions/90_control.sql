@@ -99,8 +99,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.withdraw(bigint[]) IS
-  'Takes jobs out of scheduled and ready and returns their rows; run_at NULL = the row was in ready. Waits for a '
-  'claim that is taking one of the jobs. Locks no lanes.';
+  'Deletes jobs from the tables scheduled and ready and returns their rows; run_at NULL = the row was in ready. Waits '
+  'for a claim that is taking one of the jobs. Locks no lanes.';
 
 -- A job that is claimed between the reads of leases and of waiting jobs is missing from both. So callers repeat until
 -- there are none.
@@ -130,8 +130,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.live_jobs(jsonb, text, integer, smallint) IS
-  'Returns up to p_limit jobs of a selector that wait, or that run and have not received p_command or cancel. For '
-  'cancel, also returns held jobs. p_command NULL = all unfinished jobs whose priority is not p_but. Locks nothing.';
+  'Returns up to p_limit jobs of a selector that wait, or that run and have not received p_command or cancel. If '
+  'p_command is cancel, also returns paused jobs. p_command NULL = all unfinished jobs whose priority is not p_but. '
+  'Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.hold_jobs(p_jobs bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -148,8 +149,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.hold_jobs(bigint[]) IS
-  'Holds those of these jobs that wait. Asks running ones to pause and keep their progress. Returns all changed jobs. '
-  'Locks leases first, and no lanes.';
+  'Pauses the jobs of this list that wait. Asks running jobs to pause and keep their progress. Returns all changed '
+  'jobs. Locks leases first, and no lanes.';
 
 CREATE OR REPLACE FUNCTION haul.cancel_jobs(p_jobs bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off AS $$
@@ -169,8 +170,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.cancel_jobs(bigint[]) IS
-  'Ends those of these jobs that wait or are held, and asks running ones to cancel. Keeps their checkpoints, see '
-  'part_grace(). Returns all changed jobs. Locks leases first, and no lanes.';
+  'Cancels the jobs of this list that wait or are paused, and asks running jobs to cancel. Keeps the checkpoints of '
+  'these jobs for part_grace(). Returns all changed jobs. Locks leases first, and no lanes.';
 
 CREATE OR REPLACE FUNCTION haul.whole_batch(p_selector jsonb) RETURNS integer
 LANGUAGE sql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -211,8 +212,8 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET ji
   SELECT s.* FROM haul.take_out('pause', p_selector, p_limit, p_sweep) s
 $$;
 COMMENT ON FUNCTION haul.pause(jsonb, integer, bigint) IS
-  'Holds waiting jobs of a selector. Asks running ones to stop and keep their progress. Changes up to p_limit jobs '
-  'per call. While "more" is true, call it again with p_sweep = sweep of the first reply.';
+  'Pauses the waiting jobs of a selector. Asks running jobs to stop and keep their progress. Changes up to p_limit '
+  'jobs per call. While "more" is true, call it again with p_sweep = sweep of the first reply.';
 
 CREATE OR REPLACE FUNCTION haul.cancel(
   p_selector jsonb, p_limit integer DEFAULT 10000, p_sweep bigint DEFAULT NULL,
@@ -221,8 +222,8 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET ji
   SELECT s.* FROM haul.take_out('cancel', p_selector, p_limit, p_sweep) s
 $$;
 COMMENT ON FUNCTION haul.cancel(jsonb, integer, bigint) IS
-  'Ends waiting and paused jobs of a selector as cancelled and asks running ones to stop. Call it like pause(). Keeps '
-  'part files for an hour. Within that time, retry() can continue them.';
+  'Cancels the waiting and paused jobs of a selector, and asks running jobs to stop. Call it like pause(). Keeps part '
+  'files for an hour. Within that time, retry() can continue them.';
 
 CREATE OR REPLACE FUNCTION haul.take_back(p_batch integer, p_what text[], p_sweep bigint) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -235,7 +236,7 @@ $$;
 COMMENT ON FUNCTION haul.take_back(integer, text[], bigint) IS
   'Runs the first step of resume() and retry(). If p_sweep is NULL and the pending command on the whole batch is one '
   'of p_what, ends it. Returns the number of the last command on the batch, to pass as p_sweep in later steps; 0 '
-  'without a batch. NULL = another command was given since p_sweep, and that one wins.';
+  'without a batch. NULL = a newer command has replaced command p_sweep and takes precedence.';
 
 -- Lets paused jobs wait again in their old place, and withdraws a pause that a worker has not carried out.
 CREATE OR REPLACE FUNCTION haul.resume(
@@ -288,7 +289,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.resume(jsonb, integer, bigint) IS
-  'Lets paused jobs of a selector wait again in their old place. Call it like pause().';
+  'Resumes the paused jobs of a selector: they wait again in their old order. Call it like pause().';
 
 -- Changes the priority of waiting, held and running jobs. For a running job it counts when the job waits again.
 CREATE OR REPLACE FUNCTION haul.prioritize(

@@ -17,8 +17,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.take_back_command(jsonb, text, text, integer) IS
-  'Withdraws p_command from up to p_limit running jobs of a selector whose workers have not carried it out yet. For '
-  'the selector, these jobs have the state p_state. Returns these jobs. Locks leases in job order.';
+  'Withdraws p_command from up to p_limit running jobs of a selector whose workers have not carried it out yet. The '
+  'selector treats these jobs as jobs in the state p_state. Returns these jobs. Locks leases in job order.';
 
 CREATE OR REPLACE FUNCTION haul.redo(p_jobs bigint[]) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$

@@ -52,7 +52,7 @@ END
 $$;
 COMMENT ON FUNCTION haul.newest_jobs(text, text, integer, bigint, integer) IS
   'Returns the newest p_limit jobs below p_before. Uses an index on the state, the error class of failed jobs or the '
-  'batch; NULL = any. All jobs of that state or batch are included, but others may be included too.';
+  'batch; NULL = any. Skips no job of that state or batch, but may also return other jobs.';
 
 CREATE OR REPLACE FUNCTION haul.find_jobs(
   p_selector jsonb, p_text text, p_before bigint, p_limit integer, p_look integer, OUT jobs bigint[], OUT older bigint)

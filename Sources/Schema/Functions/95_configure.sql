@@ -210,8 +210,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.wake_lanes(integer[]) IS
-  'Makes lanes of these hosts due now: those that wait for a time and, if the host has free places, those that are '
-  'parked. The caller must have locked the hosts. Locks lanes in key order.';
+  'Makes lanes of these hosts due now: lanes that wait for a time and, if the host has free places, parked lanes. The '
+  'caller must have locked the hosts. Locks lanes in key order.';
 
 CREATE OR REPLACE FUNCTION haul.unset_host(p_name text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$

@@ -14,7 +14,8 @@ CREATE TABLE IF NOT EXISTS haul.migration (
   name text NOT NULL,
   applied_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
-COMMENT ON TABLE haul.migration IS 'Numbered migrations applied to this database, each once.';
+COMMENT ON TABLE haul.migration IS
+  'Numbered migrations that were applied to this database. Each migration is applied once.';
 
 CREATE TABLE IF NOT EXISTS haul.repeatable (
   name text COLLATE "C" PRIMARY KEY,
@@ -22,7 +23,8 @@ CREATE TABLE IF NOT EXISTS haul.repeatable (
   applied_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 COMMENT ON TABLE haul.repeatable IS
-  'Functions and views as last applied: applied again only when their text has changed.';
+  'Files of functions and views that were last applied, with their digests. A file is applied again only if its text '
+  'has changed.';
 
 -- What older programs did not record: the version of the program that applied the functions and views, and the digests
 -- of those that were replaced. An older program does not put its own back unasked.

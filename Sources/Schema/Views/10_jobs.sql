@@ -14,7 +14,7 @@ RETURN regexp_replace(regexp_replace(p_url, '^([a-zA-Z][a-zA-Z0-9+.-]*://)[^/?#]
   '\1…', 'gi');
 COMMENT ON FUNCTION haul.redacted(text) IS
   'Returns the URL for display. Removes the user name and password. Replaces the values of parameters that sign or '
-  'authorise the request by "…". A parameter with a percent-encoded name counts as one of these.';
+  'authorise the request by "…". Treats a parameter with a percent-encoded name in the same way.';
 
 CREATE OR REPLACE FUNCTION haul.shown_options(p_options jsonb) RETURNS jsonb
 LANGUAGE sql IMMUTABLE

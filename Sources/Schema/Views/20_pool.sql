@@ -43,7 +43,7 @@ COMMENT ON COLUMN haul.workers.running IS
 COMMENT ON COLUMN haul.workers.concurrency IS 'Maximum number of transfers that the worker runs at once.';
 COMMENT ON COLUMN haul.workers.rate IS
   'Current rate of all the worker''s transfers in bytes per second, including transfers that have just ended.';
-COMMENT ON COLUMN haul.workers.stores IS 'Names of the stores that the worker mounts.';
+COMMENT ON COLUMN haul.workers.stores IS 'Names of the stores whose directories the worker mounts.';
 COMMENT ON COLUMN haul.workers.registered_at IS 'When the worker registered.';
 COMMENT ON COLUMN haul.workers.heartbeat_at IS 'Time of the worker''s last heartbeat.';
 COMMENT ON COLUMN haul.workers.expires_at IS 'When the worker''s leases expire if it sends no more heartbeats.';
@@ -124,7 +124,8 @@ COMMENT ON VIEW haul.queues IS
   'second. Columns that you do not select are not counted.';
 COMMENT ON COLUMN haul.queues.queue IS 'Queue name.';
 COMMENT ON COLUMN haul.queues.store IS 'Name of the store that the queue''s files are saved in.';
-COMMENT ON COLUMN haul.queues.paused IS 'Whether the queue is paused. None of its jobs start while it is.';
+COMMENT ON COLUMN haul.queues.paused IS
+  'Whether the queue is paused. While a queue is paused, none of its jobs start.';
 COMMENT ON COLUMN haul.queues.queued IS 'Number of waiting jobs that any worker of the queue may claim.';
 COMMENT ON COLUMN haul.queues.interrupted IS
   'Number of jobs that have a part file and wait for a worker that mounts its store instance.';
@@ -239,15 +240,15 @@ COMMENT ON COLUMN haul.hosts.why_idle IS
   'ready); empty; paused (all its queues are paused); unserved (its queues are paused or no live worker takes their '
   'jobs); or interval. NULL = jobs may start.';
 COMMENT ON COLUMN haul.hosts.blocked_until IS
-  'When jobs may start again. The host is blocked because it asked for a wait, because requests failed, or because '
-  'an operator blocked it. NULL = not blocked.';
+  'When jobs may start again. A host is blocked if it asked for a wait, if requests failed, or if an operator blocked '
+  'it. NULL = not blocked.';
 COMMENT ON COLUMN haul.hosts.failures IS
   'Number of consecutive failures to reach the host. After a failure, one job at a time tries until the host '
   'answers.';
 COMMENT ON COLUMN haul.hosts.last_start IS 'When a job for the host was last claimed.';
 COMMENT ON COLUMN haul.hosts.range_unsafe IS
-  'Whether the host answered a range request wrongly within the last hour. Haul requests no ranges from that '
-  'directory.';
+  'Whether the host answered a range request wrongly within the last hour. Meanwhile Haul sends no range requests for '
+  'files in the same directory.';
 COMMENT ON COLUMN haul.hosts.block_reason IS
   'Why the host is blocked: the error class of the failure, or ''operator''; NULL = not blocked.';
 COMMENT ON COLUMN haul.hosts.policy_cap IS 'Maximum number of concurrent transfers by the host''s policy.';
@@ -340,11 +341,11 @@ COMMENT ON COLUMN haul.batches.completed_bytes IS 'Total size of the files of co
 COMMENT ON COLUMN haul.batches.waiting_bytes IS
   'Number of downloaded bytes of interrupted jobs that are waiting or paused.';
 COMMENT ON COLUMN haul.batches.waiting_parts IS
-  'Sum of the downloaded fractions of these files. Two half-finished files add up to 1. Files of unknown size count '
-  'as 0.';
+  'Sum of the downloaded fractions of the files of interrupted jobs. Two half-finished files add up to 1. Files of '
+  'unknown size count as 0.';
 COMMENT ON COLUMN haul.batches.held IS 'Number of paused jobs of the batch, counted up to 1,000.';
 COMMENT ON COLUMN haul.batches.paused_queue IS
-  'Name of the queue of the batch''s newest job if that queue is paused; NULL = it is not paused or the batch has '
-  'ended.';
+  'Name of the queue of the batch''s newest job if that queue is paused; NULL = the queue is not paused, or the batch '
+  'has ended.';
 COMMENT ON COLUMN haul.batches.running_parts IS
-  'Sum of the downloaded fractions of its running files. Files of unknown size count as 0.';
+  'Sum of the downloaded fractions of the batch''s running files. Files of unknown size count as 0.';

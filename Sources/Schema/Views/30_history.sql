@@ -54,13 +54,14 @@ COMMENT ON COLUMN haul.attempts.machine IS 'Host name of that worker''s machine.
 COMMENT ON COLUMN haul.attempts.result IS
   'completed, failed, released (the worker returned the job), rescued (the pool took the job from a dead worker), '
   'cancelled or paused.';
-COMMENT ON COLUMN haul.attempts.charged IS 'Whether the attempt counts toward the job''s limits on attempts.';
+COMMENT ON COLUMN haul.attempts.charged IS
+  'Whether the attempt counts toward the maximum number of attempts or rescues of the job.';
 COMMENT ON COLUMN haul.attempts.started_at IS 'When the lease began.';
 COMMENT ON COLUMN haul.attempts.ended_at IS 'When the lease ended.';
 COMMENT ON COLUMN haul.attempts.resumed_at IS
   'Number of bytes that earlier attempts had saved when this one began; 0 = it started from the beginning.';
 COMMENT ON COLUMN haul.attempts.fetched IS
-  'Number of bytes received over the network. For a rescued attempt, the number that its worker last reported.';
+  'Number of bytes received over the network. For a rescued attempt, this is the number that its worker last reported.';
 COMMENT ON COLUMN haul.attempts.durable IS 'Number of durable bytes of the job when the lease ended.';
 COMMENT ON COLUMN haul.attempts.changes IS 'How many times the file on the server had changed.';
 COMMENT ON COLUMN haul.attempts.status IS 'Last HTTP status; NULL = the server did not answer.';

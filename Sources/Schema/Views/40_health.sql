@@ -66,8 +66,8 @@ FROM haul.refresh f JOIN haul.outcome o ON o.job = f.job WHERE o.state = 'comple
 COMMENT ON VIEW haul.health IS
   'Invariants of the pool, with the number of violations. Each number should always be 0. A query reads all rows, '
   'which takes minutes with many millions of jobs, so use it for tests and troubleshooting. Measurements that may be '
-  'large for good reasons are in vitals. Some invariants cannot be checked in a snapshot and have no row, such as '
-  'the time between two starts on a host or the duration of a claim.';
+  'large for good reasons are in vitals. The view has no row for invariants that a query cannot check, such as the '
+  'time between two starts on a host or the duration of a claim.';
 COMMENT ON COLUMN haul.health.check IS 'Name of the invariant.';
 COMMENT ON COLUMN haul.health.violations IS 'Number of violations; 0 = the invariant holds.';
 COMMENT ON COLUMN haul.health.meaning IS 'Description of the counted violations.';
@@ -98,7 +98,8 @@ $$;
 COMMENT ON FUNCTION haul.standby_snapshots() IS
   'Returns the standbys that keep VACUUM from removing dead rows of this server, because hot_standby_feedback is on. '
   'Names each by its replication slot or, without a slot, by its connection. The column transactions counts the '
-  'transactions that have begun since then. Shows only connections that haul_admin may see.';
+  'transactions that have begun since the standby started to keep these rows. Shows only connections that haul_admin '
+  'may see.';
 
 CREATE OR REPLACE FUNCTION haul.sees_all_sessions() RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
