@@ -209,16 +209,16 @@ extension TransferError.Remedy: CustomStringConvertible {
   public var description: String {
     switch self {
     case .allow(let blocks):
-      "if you trust it, set addressPolicy to allow \(blocks.map(\.description).joined(separator: " and "))"
+      "if you trust this address, set addressPolicy to allow \(blocks.map(\.description).joined(separator: " and "))"
     case .ifExists: "set ifExists to skip, replace or rename"
-    case .digest: "set the digest in the options to override it"
+    case .digest: "set the digest in the options to override this check"
     case .loginOption: "use DownloadOptions.login instead"
     case .acceptUnverifiedLength: "set acceptUnverifiedLength to accept the first response"
-    case .proxyPassword: "put them into a netrc file as 'machine HOST:PORT'"
+    case .proxyPassword: "put the user and password into a netrc file as 'machine HOST:PORT'"
     case .login(let machine):
-      "name a credential, or put them into a netrc file as 'machine \(machine)'"
+      "name a credential, or put the user and password into a netrc file as 'machine \(machine)'"
     case .allowScheme(let scheme): "add '\(scheme)' to allowedSchemes"
-    case .knownHost: "check the key, then add it to the file of knownHosts"
+    case .knownHost: "check the key, then add the key to the file of knownHosts"
     }
   }
 }

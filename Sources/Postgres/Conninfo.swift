@@ -31,8 +31,8 @@ enum Conninfo {
       return "the database's connection string must be key=value pairs or a postgresql:// URI"
         + " that libpq understands"
     }
-    return "the database's connection string has an option that libpq does not know, \(name);"
-      + " some that it knows are host, port, dbname, user, password, passfile, service and sslmode"
+    return
+      "the database's connection string has an option that libpq does not know, \(name); known options are host, port, dbname, user, password, passfile, service and sslmode"
   }
 
   /// Returns the values of all options that have one.

@@ -78,7 +78,7 @@ enum Handshake {
       if link.isClosing { throw .connectionLost("closed by this program") }
       if socketEvents { return }
       if ContinuousClock.now >= deadline {
-        throw .connecting(nil, "no answer in time from \(libpq.place)")
+        throw .connecting(nil, "\(libpq.place) did not answer in time")
       }
     }
   }

@@ -135,7 +135,7 @@ struct LinkThread: ~Copyable {
     switch action {
     case .none: break
     case .requestCancel: requestCancel()
-    case .giveUp: throw .connectionLost("no answer, not even to a cancel request")
+    case .giveUp: throw .connectionLost("the server did not answer, not even to a cancel request")
     }
   }
 

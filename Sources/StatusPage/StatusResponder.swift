@@ -48,7 +48,7 @@ struct StatusResponder: Sendable {
       let reading = await reader.read()
       if reading.live != nil { return .sentence(200, "ready") }
       let reason = isKnown ? reading.trouble : nil
-      return .sentence(503, reason ?? "The database cannot be used.")
+      return .sentence(503, reason ?? "Haul cannot use the database now.")
     case .metrics: return await metrics(request)
     case .state:
       return HTTPResponse(200, "application/json", await state().json + "\n")

@@ -118,7 +118,7 @@ enum Haul {
   private static func requireArguments() {
     guard unsafe access("/proc/self/cmdline", R_OK) != 0 else { return }
     StandardStream.say(
-      "haul: Haul needs /proc, but /proc is not mounted. Mount it and try again.\n")
+      "haul: /proc is not mounted, but Haul needs it. Mount /proc.\n")
     exit(ExitCode.configuration.rawValue)
   }
 }

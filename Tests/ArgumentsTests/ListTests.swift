@@ -116,7 +116,10 @@ struct ListTests {
   @Test(arguments: [
     ("http://h/\n  header=Authorization: Bearer x\n", "the header Authorization contains a secret"),
     ("http://h/\n  header=Cookie: x\n", "the header Cookie contains a secret"),
-    ("http://h/\n  header=Range: bytes=0-\n", "the header Range cannot be set: Haul sends its own"),
+    (
+      "http://h/\n  header=Range: bytes=0-\n",
+      "the header Range cannot be set: Haul sets this header itself"
+    ),
     ("http://h/\n  header=Referer\n", "a header must have the form 'Name: value'"),
     ("http://h/\n  http-passwd=x\n", "http-passwd contains a secret"),
     ("http://h/\n  all-proxy=http://u:p@h\n", "all-proxy contains a secret"),

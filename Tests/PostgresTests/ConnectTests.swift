@@ -57,8 +57,8 @@ import Testing
   func `an option that libpq does not know is named`(conninfo: String, name: String) {
     #expect(
       throws: PostgresError.configuration(
-        "the database's connection string has an option that libpq does not know, \(name); some that it knows are host, "
-          + "port, dbname, user, password, passfile, service and sslmode")
+        "the database's connection string has an option that libpq does not know, \(name); known options are host, port, dbname, user, password, passfile, service and sslmode"
+      )
     ) { try Conninfo.parse(conninfo) }
   }
 
@@ -81,7 +81,7 @@ import Testing
     let configuration = ConnectionConfiguration(
       conninfo: "host=\(server.host) user=x", applicationName: "haul-tests",
       connectTimeout: .milliseconds(50))
-    let reason = "no answer in time from the socket \(server.host)/.s.PGSQL.5432"
+    let reason = "the socket \(server.host)/.s.PGSQL.5432 did not answer in time"
     await #expect(throws: PostgresError.connecting(nil, reason)) {
       _ = try await Connection.connect(configuration)
     }

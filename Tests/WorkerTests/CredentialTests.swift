@@ -62,24 +62,27 @@ struct CredentialTests {
   }
 
   @Test(arguments: [
-    ("origins: https://h\ntoken: hunter2", "it has no 'type'"),
-    ("type: bearer\ntoken: hunter2", "it has no 'origins'"),
-    ("type: bearer\norigins: \ntoken: hunter2", "it has no 'origins'"),
-    ("type: bearer\norigins: https://h", "it has no 'token'"),
+    ("origins: https://h\ntoken: hunter2", "the file has no 'type'"),
+    ("type: bearer\ntoken: hunter2", "the file has no 'origins'"),
+    ("type: bearer\norigins: \ntoken: hunter2", "the file has no 'origins'"),
+    ("type: bearer\norigins: https://h", "the file has no 'token'"),
     (
       "type: hunter2\norigins: https://h",
-      "its 'type' must be one of bearer, basic, header, client-certificate"
+      "'type' must be one of bearer, basic, header, client-certificate"
     ),
-    ("type: bearer\norigins: hunter2\ntoken: x", "its 'origins' must look like"),
-    ("type: bearer\norigins: https://h\ntoken: hunter2\nuser: x", "its type does not allow 'user'"),
-    ("type: bearer\norigins: https://h\nhunter2", "its line 3 must have the form 'key: value'"),
+    ("type: bearer\norigins: hunter2\ntoken: x", "'origins' must look like"),
+    (
+      "type: bearer\norigins: https://h\ntoken: hunter2\nuser: x",
+      "the type of this credential does not allow 'user'"
+    ),
+    ("type: bearer\norigins: https://h\nhunter2", "line 3 must have the form 'key: value'"),
     (
       "type: bearer\norigins: https://h\ntoken: hunter2\ntoken: hunter3",
-      "its line 4 must have the form 'key: value'"
+      "line 4 must have the form 'key: value'"
     ),
     ("type: bearer\norigins: https://h\ntoken-file: open", "other users may read it"),
     ("type: bearer\norigins: https://h\ntoken-file: none", "cannot read"),
-    ("type: header\norigins: https://h\nheader: hunter2", "its 'header' must have the form"),
+    ("type: header\norigins: https://h\nheader: hunter2", "'header' must have the form"),
     ("type: bearer\norigins: https://h\ntoken: hun\u{1}ter2", "control character"),
   ])
   func `what is wrong is said without what is in it`(text: String, reason: String) throws {

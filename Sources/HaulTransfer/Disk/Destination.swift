@@ -117,7 +117,7 @@ package struct Destination: Sendable {
       unsynced.append(directory)
       let number = directory.makeDirectory(component)
       guard number == 0 || number == EEXIST else {
-        throw .file(number, "cannot make the directory \(component) of \(path)", in: directory)
+        throw .file(number, "cannot create the directory \(component) of \(path)", in: directory)
       }
       switch directory.openBeneath(component, O_RDONLY | O_DIRECTORY) {
       case .success(let next): directory = next
@@ -153,7 +153,9 @@ package struct Destination: Sendable {
     toMake path: RelativePath, in directory: FileDescriptor
   ) throws(TransferError) {
     let number = directory.writeObstacle
-    if number != 0 { throw .file(number, "cannot publish \(path)", in: directory) }
+    if number != 0 {
+      throw .file(number, "cannot give the finished file its name \(path)", in: directory)
+    }
   }
 
   /// Returns why the directory of `path` cannot be opened.
@@ -196,7 +198,8 @@ package struct Destination: Sendable {
           return .partMissing
         }
         if error == EISDIR { throw .directory(candidate) }
-        throw .file(error, "cannot publish \(candidate)", in: parent.directory)
+        throw .file(
+          error, "cannot give the finished file its name \(candidate)", in: parent.directory)
       }
     }
   }

@@ -16,7 +16,7 @@ extension FileDescriptor {
       case 0: try translating(try directory.sync())
       case EEXIST: break
       case let number:
-        throw .file(number, "cannot make the directory \(component)", in: directory)
+        throw .file(number, "cannot create the directory \(component)", in: directory)
       }
       switch directory.openBeneath(component, O_RDONLY | O_DIRECTORY) {
       case .success(let next): directory = next
@@ -163,7 +163,7 @@ extension PartDirectory {
   package func linkNew(_ name: String, as other: String) throws(TransferError) -> Bool {
     if unsafe linkat(directory.raw, name, directory.raw, other, 0) == 0 { return true }
     if errno == EEXIST { return false }
-    throw .file(errno, "cannot make \(other)")
+    throw .file(errno, "cannot create \(other)")
   }
 
   /// Makes the entries of this directory durable.

@@ -63,7 +63,7 @@ package struct PartDirectory: Sendable {
 
   private func cannotMake(_ name: String, _ error: SystemError) -> TransferError {
     let place = directory.path.map { " in \($0)" } ?? ""
-    return .file(error.number, "cannot make the partial file \(name)\(place)", in: directory)
+    return .file(error.number, "cannot create the partial file \(name)\(place)", in: directory)
   }
 
   private func tryCreate(

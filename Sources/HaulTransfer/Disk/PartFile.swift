@@ -21,7 +21,7 @@ package final class PartFile: Sendable {
   /// Creates a file that is only in memory, and gone with this object. (memfd_create(2))
   static func inMemory(_ name: String) throws(TransferError) -> PartFile {
     let raw = unsafe haul_memory_file(name)
-    guard raw >= 0 else { throw .file(errno, "cannot make a file in memory") }
+    guard raw >= 0 else { throw .file(errno, "cannot create a file in memory") }
     let file = FileDescriptor(owning: raw)
     return PartFile(name: name, inode: try translating(try file.status().inode), file: file)
   }
@@ -70,7 +70,7 @@ package final class PartFile: Sendable {
     // A quota leaves less than the free space.
     case EDQUOT:
       TransferError(
-        .diskFull, "the file needs \(mebibytes(length)) MiB, but the quota leaves less")
+        .diskFull, "the file needs \(mebibytes(length)) MiB, but the quota leaves less space")
     case let error where [ENOSPC, EFBIG].contains(error) || free < length:
       TransferError(
         .diskFull,

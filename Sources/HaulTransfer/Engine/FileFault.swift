@@ -44,7 +44,8 @@ extension CurlEnd {
     case CURLE_LOGIN_DENIED:
       return request.login == nil
         ? (
-          .noCredential, "the server needs a user and a password, but no credential is named",
+          .noCredential,
+          "the server needs a user and a password, but the download names no credential",
           machine.map { .login(machine: $0) }
         )
         : (.credential, "the server refused the login", nil)

@@ -28,7 +28,8 @@ extension Engine.Configuration {
     if knownHosts == nil { throw refusal(.tls, "sftp needs a known hosts file, but none is set") }
     if request.login == nil {
       throw refusal(
-        .noCredential, "sftp needs a user and a password or key, but no credential is named",
+        .noCredential,
+        "sftp needs a user and a password or key, but the download names no credential",
         .login(machine: url.hostKey))
     }
   }

@@ -43,7 +43,7 @@ extension CurlEnd {
     // A TLS handshake before CONNECT is the one with the proxy.
     if proxy.url.hasPrefix("https:"), progress.connectStatus == nil, errorClass(.connecting) == .tls
     {
-      return (.proxy, "the proxy: \(message(.tls))")
+      return (.proxy, "the TLS connection to the proxy failed: \(message(.tls))")
     }
     switch (code, progress.connectStatus) {
     case (CURLE_COULDNT_RESOLVE_PROXY, _): return (.proxy, "cannot resolve the name of the proxy")

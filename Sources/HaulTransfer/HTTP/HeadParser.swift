@@ -105,7 +105,7 @@ struct HeadParser {
     }
     guard status != 101 else {
       throw TransferError(
-        .protocol, "the server switched protocols without a request for it", status: status)
+        .protocol, "the server switched protocols, but Haul did not request this", status: status)
     }
     return .fields(status: status, isHTTP2: isHTTP2)
   }

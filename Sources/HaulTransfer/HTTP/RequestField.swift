@@ -98,9 +98,9 @@ extension RequestField.Problem: CustomStringConvertible {
     case .malformed: "a header must have the form 'Name: value'"
     case .controlCharacter(let name): "the header \(name) contains a control character"
     case .tooLong(let name): "the header \(name) is longer than \(RequestField.longest) bytes"
-    case .reserved(let name): "the header \(name) cannot be set: Haul sends its own"
+    case .reserved(let name): "the header \(name) cannot be set: Haul sets this header itself"
     case .secret(let name):
-      "the header \(name) contains a secret, which the database would store: name a credential instead"
+      "the header \(name) contains a secret, which the database would store: use a credential instead"
     case .twice(let name): "the header \(name) is given twice"
     case .tooMany: "there are more than \(RequestField.most) headers"
     }

@@ -52,7 +52,7 @@ extension PartTransfer {
         return .failed(
           TransferError(
             .interrupted,
-            "the response to the \(order.method.rawValue) ended early, and a body is sent only once"
+            "the response to the \(order.method.rawValue) ended early, and Haul sends a request body only once"
           ))
       case .again: continue
       case .end(let outcome): return outcome
@@ -63,7 +63,8 @@ extension PartTransfer {
         if breaks >= Self.maximumBreaks {
           return .failed(
             TransferError(
-              .interrupted, "the connection broke \(breaks) times; the next attempt resumes"))
+              .interrupted,
+              "the connection broke \(breaks) times; the next attempt resumes the download"))
         }
       case .verify:
         if let outcome = await verify() { return outcome }

@@ -173,7 +173,7 @@ extension PartTransfer {
     case (.comparison, _):
       return TransferError(
         .interrupted,
-        "the response ended early, and it has no validator to prove that it is the same file"
+        "the response ended early, and it has no ETag or Last-Modified to prove that it is the same file"
       )
     // The job's digest comes first.
     case (.end, .verify), (.end, .secondDownload):

@@ -117,7 +117,7 @@ extension TransferState {
     else { return nil }
     return TransferError(
       .unverifiedLength,
-      "the server sent \(length) bytes without a length, but the file had \(known) bytes before",
+      "the server sent \(length) bytes without announcing a length, but the file had \(known) bytes before",
       remedy: .acceptUnverifiedLength)
   }
 }

@@ -26,11 +26,11 @@ func decideRefused(
       return TableDecision(27, .onceWhole)
     }
     return failure(
-      18, .refused(status), "the server answered \(status) after a redirect, twice", head)
+      18, .refused(status), "the server answered \(status) twice after a redirect", head)
   // Row 28: a network on the way wants a login of its own (RFC 6585 §6). The answer says nothing about the host.
   case 511:
     return failure(
-      28, .proxy, "a network on the way needs a login (511)", head)
+      28, .proxy, "a network between this machine and the host needs a login (511)", head)
 
   // Row 27: the server may reject the range.
   case let status where asked.isRange && state.rejectsRange(status):

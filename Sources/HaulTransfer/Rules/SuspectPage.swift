@@ -64,7 +64,7 @@ struct KnownFile: Sendable {
     // A changed query may select another file.
     if isMoved, let type = new.mediaType, type == mediaType || !Self.isText(type) { return nil }
     if hasValidator, new.validator == nil, !new.hasWeakValidator {
-      return "a response without the validator that the file had"
+      return "a response without the ETag or Last-Modified that the file had"
     }
     if let type = new.mediaType, let mediaType, type != mediaType {
       return "a response of type \(type)"

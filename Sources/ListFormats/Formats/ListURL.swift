@@ -128,7 +128,7 @@ extension ListFault {
   fileprivate static let holdsMore = ListFault(
     "the entry contains more than a URL. Use --extract to extract every URL")
   fileprivate static let nameAhead = ListFault(
-    "the entry has a name before the URL. Use --url-column 2 --name-column 1 to read such a list")
+    "the entry has a name before the URL. Use --url-column 2 --name-column 1 to read this list")
   fileprivate static let spaceBehind = ListFault(
     "the entry has a space after the URL. Use --url-column 1 --name-column 2 if a file name follows. Write %20 for a space in the URL"
   )

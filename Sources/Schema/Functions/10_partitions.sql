@@ -14,7 +14,7 @@ BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.heed_origin(true);
   IF p_ids_ahead > 100 * c_size THEN
-    RAISE EXCEPTION 'partitions for more than % jobs ahead cannot be created', 100 * c_size USING ERRCODE = 'HA004';
+    RAISE EXCEPTION 'cannot create partitions for more than % future jobs', 100 * c_size USING ERRCODE = 'HA004';
   END IF;
   SELECT last_value INTO v_last FROM haul.job_id;
   v_from := (v_last / c_size) * c_size;

@@ -15,7 +15,7 @@ BEGIN
   PERFORM haul.require_read_committed();
   -- This refuses NULL too.
   IF (p_version BETWEEN haul.oldest_served_version() AND haul.schema_version()) IS NOT TRUE THEN
-    RAISE EXCEPTION 'this program knows schema version %, the database serves % to %',
+    RAISE EXCEPTION 'this program knows schema version %, but the database supports programs of versions % to %',
       coalesce(p_version::text, 'NULL'), haul.oldest_served_version(), haul.schema_version() USING ERRCODE = 'HA002';
   END IF;
   PERFORM haul.require_queues(p_queues, ARRAY(SELECT s.store FROM jsonb_to_recordset(p_stores) AS s(store text)));
@@ -28,7 +28,7 @@ BEGIN
           WHERE i.marker = v_store.marker), 'another database')
         USING ERRCODE = 'HA003', HINT = CASE
           WHEN EXISTS (SELECT FROM haul.store_instance i WHERE i.marker = v_store.marker)
-            THEN 'Mount it under that name.'
+            THEN 'Use --store with that name.'
           ELSE format(
             'Name that database, or use the directory here too: haul store init --adopt %s DIRECTORY', v_store.store)
           END;

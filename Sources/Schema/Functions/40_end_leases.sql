@@ -51,7 +51,7 @@ BEGIN
       CASE WHEN d.digest ~ '^sha-256=[0-9a-f]{64}$' THEN decode(substr(d.digest, 9), 'hex') END,
       d.source, CASE WHEN d.state = 'failed' THEN d.cause END,
       CASE WHEN d.state = 'failed' THEN left(CASE WHEN d.cause = 'rescued_too_often'
-        THEN format('its workers died %s times without any progress', d.rescues + 1)
+        THEN format('%s workers of this job died one after the other without any progress', d.rescues + 1)
         WHEN d.cause = 'host_unreachable' THEN haul.waited_in_vain(d.message, d.trouble, d.asked_wait)
         ELSE d.message END, 2000) END
     FROM decided d WHERE d.state IN ('completed', 'failed', 'cancelled')
@@ -130,7 +130,7 @@ BEGIN
     CASE WHEN p_trouble >= interval '1 second'
       THEN format('the host has been in trouble for %s s', round(extract(epoch FROM p_trouble))) END,
     CASE WHEN p_asked > interval '0'
-      THEN format('it asks to be left alone for %s s', round(extract(epoch FROM p_asked))) END);
+      THEN format('the host asks for a wait of %s s', round(extract(epoch FROM p_asked))) END);
 END
 $$;
 COMMENT ON FUNCTION haul.waited_in_vain(text, interval, interval) IS

@@ -79,7 +79,7 @@ EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit
       v_found := CASE WHEN v_released = '{}' THEN haul.leases_of(p_worker, p_call, v_lease.job) -> 0 END;
     EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded THEN
       PERFORM haul.set_aside(p_worker, to_jsonb(v_lease.job), to_jsonb(v_lease.token),
-        format('the database cannot hand out this job: %s (%s)', SQLERRM, SQLSTATE));
+        format('the database cannot give this job to a worker: %s (%s)', SQLERRM, SQLSTATE));
       CONTINUE;
     END;
     v_bytes := v_bytes + pg_column_size(v_found);
@@ -95,9 +95,8 @@ EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit
 END
 $$;
 COMMENT ON FUNCTION haul.claimed_by(bigint, bigint) IS
-  'Returns the leases of one call of a worker, like leases_of(). Leaves out a job whose data raise an error: the job '
-  'fails with the error class internal. If one reply cannot hold all jobs, returns about 16 MiB of them and releases '
-  'the others.';
+  'Returns the leases of one call of a worker, like leases_of(). Leaves out a job whose data raise an error: this job '
+  'fails as internal. If a reply is too small for all jobs, returns about 16 MiB of them and releases the others.';
 
 CREATE OR REPLACE FUNCTION haul.work(
   p_worker bigint, p_secret text, p_call bigint, p_endings jsonb, p_queues text[], p_free_slots integer)
@@ -119,7 +118,7 @@ BEGIN
   SELECT c.ctid AS place, c.call, c.claims, c.seen, c.held INTO v_last FROM haul.worker_call c
   WHERE c.worker >= p_worker AND c.worker <= p_worker ORDER BY c.worker DESC LIMIT 1 FOR UPDATE;
   IF p_call < v_last.call THEN
-    RAISE EXCEPTION 'call % of worker % is older than its last, %', p_call, p_worker, v_last.call
+    RAISE EXCEPTION 'call % of worker % is older than the last call of this worker, %', p_call, p_worker, v_last.call
       USING ERRCODE = 'HA006';
   ELSIF p_call = v_last.call THEN
     v_settled := haul.settled_before(p_endings);

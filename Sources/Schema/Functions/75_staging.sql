@@ -51,7 +51,7 @@ BEGIN
   IF NOT FOUND THEN
     RAISE EXCEPTION 'the submission has expired: its sender was silent for too long, its session has ended, or the '
       'database has crashed' USING ERRCODE = 'HA007',
-      HINT = 'Submit the list again. Lines that already are jobs are skipped.';
+      HINT = 'Submit the list again. Haul skips lines that are already jobs.';
   END IF;
 END
 $$;
@@ -139,7 +139,7 @@ CREATE OR REPLACE FUNCTION haul.refuse_host(p_line bigint) RETURNS void
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
   IF p_line IS NOT NULL THEN
-    RAISE EXCEPTION 'line %: its host is not that of its URL', p_line USING ERRCODE = 'HA004';
+    RAISE EXCEPTION 'line %: the host of this line is not the host of its URL', p_line USING ERRCODE = 'HA004';
   END IF;
 END
 $$;
@@ -304,7 +304,7 @@ BEGIN
       USING ERRCODE = 'HA004';
   END IF;
   IF p_options ? 'mirrors' THEN
-    RAISE EXCEPTION 'mirrors belong to one file: give them on the line of that file' USING ERRCODE = 'HA004';
+    RAISE EXCEPTION 'mirrors belong to one file: give the mirrors on the line of that file' USING ERRCODE = 'HA004';
   END IF;
   SELECT s.line, haul.wrong_option(s.options) AS option INTO v_wrong FROM haul.staging s
   WHERE s.submission = p_submission AND s.line <= coalesce(p_last, 9223372036854775807)

@@ -89,7 +89,7 @@ BEGIN
       SELECT FROM haul.job j WHERE j.id = s.owner AND j.url = s.url AND j.path = s.path))
   ORDER BY s.line LIMIT 1;
   IF FOUND THEN
-    RAISE EXCEPTION 'line %: job % has the path "%" already', v_bad.line, v_bad.owner, v_bad.path
+    RAISE EXCEPTION 'line %: job % already has the path "%"', v_bad.line, v_bad.owner, v_bad.path
       USING ERRCODE = 'HA008', HINT = 'Give this line another path.';
   END IF;
   RETURN (SELECT coalesce(array_agg(DISTINCT s.owner), '{}') FROM haul.staging s

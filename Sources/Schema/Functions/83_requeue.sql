@@ -50,7 +50,7 @@ BEGIN
   WHERE j.id = ANY (v_jobs) LIMIT 1;
   IF FOUND THEN
     RAISE EXCEPTION 'the queue of job % has been deleted', v_orphan USING ERRCODE = 'HA004',
-      HINT = 'Submit its URL again to an existing queue.';
+      HINT = 'Submit the URL of the job again to an existing queue.';
   END IF;
   PERFORM haul.forgive(v_jobs);
   -- No bytes are saved, so the first URL is as good as any.

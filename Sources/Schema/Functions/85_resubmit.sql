@@ -206,7 +206,7 @@ BEGIN
     RAISE EXCEPTION '"%" is being downloaded by worker % (%, pid %) now', v_busy.path, v_busy.worker, v_busy.machine,
       v_busy.pid
       USING ERRCODE = 'HA007',
-      HINT = 'Wait for it, or stop it.';
+      HINT = 'Wait until this worker has finished, or stop it.';
   ELSIF FOUND THEN
     RAISE EXCEPTION 'another session has just changed the job of "%"', v_busy.path USING ERRCODE = 'HA007',
       HINT = 'Try again.';

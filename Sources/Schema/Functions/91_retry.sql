@@ -59,7 +59,7 @@ BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.check_selector(p_selector);
   IF p_if_exists NOT IN ('fail', 'skip', 'replace', 'rename') THEN
-    RAISE EXCEPTION 'if a file exists a job can fail, skip, replace or rename, not "%"', p_if_exists
+    RAISE EXCEPTION 'if a file exists, a job can fail, skip, replace or rename, not "%"', p_if_exists
       USING ERRCODE = 'HA004';
   END IF;
   sweep := haul.take_back(

@@ -12,7 +12,7 @@ BEGIN
   ON CONFLICT (marker) DO UPDATE SET machine = excluded.machine, root = excluded.root WHERE i.store = excluded.store
   RETURNING id INTO v_instance;
   IF v_instance IS NULL THEN
-    RAISE EXCEPTION 'this directory is an instance of the store "%" already',
+    RAISE EXCEPTION 'this directory is already an instance of the store "%"',
       (SELECT s.name FROM haul.store_instance i JOIN haul.store s ON s.id = i.store WHERE i.marker = p_marker)
       USING ERRCODE = 'HA004';
   END IF;
@@ -54,7 +54,7 @@ BEGIN
       HINT = coalesce('Stores: ' || (SELECT string_agg(name, ', ' ORDER BY name) FROM haul.store),
         'Run ''haul store init'' first.');
   END IF;
-  RAISE EXCEPTION 'there is a queue "%" already', p_name USING ERRCODE = 'HA004', HINT = 'Nothing was changed.';
+  RAISE EXCEPTION 'the queue "%" already exists', p_name USING ERRCODE = 'HA004', HINT = 'Nothing was changed.';
 END
 $$;
 COMMENT ON FUNCTION haul.create_queue(text, text) IS
@@ -116,7 +116,7 @@ BEGIN
     OR EXISTS (SELECT FROM haul.held h WHERE h.queue = v_queue.id)
     OR EXISTS (SELECT FROM haul.lease l WHERE l.queue = v_queue.id) THEN
     RAISE EXCEPTION 'jobs of the queue "%" still wait or run', p_name USING ERRCODE = 'HA004',
-      HINT = format('Wait for them, or end them with ''haul cancel --queue %s'' first.', p_name);
+      HINT = format('Wait until these jobs have ended, or cancel them with ''haul cancel --queue %s'' first.', p_name);
   END IF;
   PERFORM haul.note_operation('queue delete', 'queue ' || p_name);
 END
@@ -220,7 +220,7 @@ BEGIN
   DELETE FROM haul.host_policy p WHERE p.pattern = p_name;
   IF NOT FOUND THEN
     RAISE EXCEPTION 'there is no policy for "%"', p_name
-      USING ERRCODE = 'HA003', HINT = '''haul host policies'' lists them.';
+      USING ERRCODE = 'HA003', HINT = '''haul host policies'' lists all policies.';
   END IF;
   PERFORM haul.apply_policies(p_name);
   PERFORM haul.note_operation('host unset', 'host ' || p_name);

@@ -124,8 +124,7 @@ COMMENT ON VIEW haul.queues IS
   'second. Columns that you do not select are not counted.';
 COMMENT ON COLUMN haul.queues.queue IS 'Queue name.';
 COMMENT ON COLUMN haul.queues.store IS 'Name of the store that the queue''s files are saved in.';
-COMMENT ON COLUMN haul.queues.paused IS
-  'Whether the queue is paused. While a queue is paused, none of its jobs start.';
+COMMENT ON COLUMN haul.queues.paused IS 'Whether the queue is paused. None of its jobs start during a pause.';
 COMMENT ON COLUMN haul.queues.queued IS 'Number of waiting jobs that any worker of the queue may claim.';
 COMMENT ON COLUMN haul.queues.interrupted IS
   'Number of jobs that have a part file and wait for a worker that mounts its store instance.';

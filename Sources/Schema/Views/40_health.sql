@@ -150,7 +150,7 @@ FROM (SELECT) one LEFT JOIN LATERAL (SELECT n.* FROM haul.held_snapshots() n ORD
 UNION ALL
 SELECT 'standby_snapshot', o.holder, coalesce(o.transactions, 0), 'transactions',
   coalesce(o.transactions > 1000000, false),
-  'transactions since a standby began to keep dead rows from VACUUM (hot_standby_feedback); 0 = none does'
+  'transactions since a standby began to keep VACUUM from removing dead rows (hot_standby_feedback); 0 = no standby'
 FROM (SELECT) one LEFT JOIN LATERAL (
   SELECT n.* FROM haul.standby_snapshots() n ORDER BY n.transactions DESC LIMIT 1) o ON true
 UNION ALL
@@ -192,7 +192,7 @@ WHERE q.deleted_at IS NULL GROUP BY q.name
 UNION ALL
 SELECT 'last_round', NULL, extract(epoch FROM clock_timestamp() - p.round_at)::double precision, 'seconds',
   coalesce(p.round_at < clock_timestamp() - interval '10 seconds', true),
-  'since the last maintenance round (rescue, promotion, totals); a worker or coordinator runs one every second'
+  'time since the last maintenance round (rescue, promotion, totals); a worker or coordinator runs one every second'
 FROM (SELECT) one LEFT JOIN haul.pulse p ON true
 UNION ALL
 SELECT 'changes_to_add', NULL, c.changes, 'rows', c.changes > 100000,

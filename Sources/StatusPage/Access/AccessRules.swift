@@ -57,7 +57,8 @@ struct AccessRules: Sendable {
     }
     return .answer(
       .sentence(
-        401, "A token is needed.", fields: ["WWW-Authenticate": "Bearer realm=\"haul\""]))
+        401, "This address needs a token. Log in at /login, or send the token as a bearer token.",
+        fields: ["WWW-Authenticate": "Bearer realm=\"haul\""]))
   }
 
   private func isKnown(_ request: HTTPRequest, now: Int64) -> Bool {
@@ -74,11 +75,12 @@ struct AccessRules: Sendable {
 
   private func login(_ request: HTTPRequest, now: Int64) -> Verdict {
     guard let token, !request.isTooLong else {
-      return .answer(.sentence(413, "The form is too long."))
+      return .answer(.sentence(413, "The request is too long. Send only the token."))
     }
     let type = request.fields[.contentType]?.split(separator: ";").first?.lowercased()
     guard type == "application/x-www-form-urlencoded" else {
-      return .answer(.sentence(415, "Send the form."))
+      return .answer(
+        .sentence(415, "Send the token as a form of type application/x-www-form-urlencoded."))
     }
     let given = Self.formValue("token", in: String(decoding: request.body, as: UTF8.self))
     guard token.matches(given ?? "") else {

@@ -24,7 +24,7 @@ extension ListenError: CustomStringConvertible {
     case .refused(let address, let number):
       "cannot listen on \(address): \(SystemError.reason(number))"
         + (number == EACCES && address.port < 1024
-          ? "; ports below 1024 are for root: choose another" : "")
+          ? "; only root may use ports below 1024: choose another port" : "")
     case .needsToken(let address):
       "other machines can reach \(address): name a file with a token in --listen-token-file, or listen on 127.0.0.1"
     case .token(let path, let reason): "the token file \(path) \(reason)"

@@ -47,7 +47,8 @@ struct PoolMetrics: Sendable {
       MetricFamily(
         "haul_unfinished_jobs", "Jobs that have not ended, including running jobs.",
         Double(totals.unfinished)),
-      MetricFamily("haul_running_jobs", "Jobs under lease.", Double(totals.running)),
+      MetricFamily(
+        "haul_running_jobs", "Running jobs: jobs that a worker holds.", Double(totals.running)),
       MetricFamily(
         "haul_completed_bytes", "Total size of the files of completed jobs.",
         Double(totals.completedBytes)),
@@ -107,11 +108,11 @@ struct PoolMetrics: Sendable {
         [("open", Double(hosts[nil] ?? 0))] + reasons.map { ($0, Double(hosts[$0] ?? 0)) }),
       MetricFamily(
         "haul_attempts_total",
-        "Attempts that have ended, by result. Other attempts continue released and rescued ones.",
+        "Attempts that have ended, by result. Other attempts continue released and rescued attempts.",
         by: "result",
         AttemptResult.ended.map { ($0.rawValue, Double(attempts[$0] ?? 0)) }),
       MetricFamily(
-        "haul_handoffs_total", "Attempts that another attempt continued.",
+        "haul_handoffs_total", "Released or rescued attempts that another attempt continued.",
         Double(counted.attempts.map(\.takenOver).reduce(0, +))),
       MetricFamily(
         "haul_fetched_bytes_total",
@@ -170,7 +171,8 @@ struct PoolMetrics: Sendable {
         "Age of the metrics that count rows: jobs by queue, hosts, attempts, failures, snapshots.",
         process.countedAge),
       MetricFamily(
-        "haul_counts_duration_seconds", "Time that the last count of these rows took.",
+        "haul_counts_duration_seconds",
+        "Time that the last count of these rows (jobs by queue, hosts, attempts, failures, snapshots) took.",
         process.countedSeconds),
       MetricFamily(
         "haul_scrape_duration_seconds", "Time that this scrape took.",

@@ -31,7 +31,7 @@ struct Credential: Sendable {
   func requireUse(at url: WebURL, name: String) throws(TransferError) {
     if login?.keyPath != nil, url.scheme != "sftp" {
       throw TransferError(
-        .credential, "the credential \(name) is an SSH key, which only sftp can use")
+        .credential, "the credential \(name) is an SSH key, which only sftp URLs can use")
     }
     if url.isFile, login == nil {
       throw TransferError(
@@ -52,7 +52,7 @@ struct Credential: Sendable {
     let values = try Self.values(in: text)
     func need(_ key: Key) throws(SecretFile.Problem) -> String {
       guard let value = values[key], !value.isEmpty else {
-        throw SecretFile.Problem("it has no '\(key.rawValue)'")
+        throw SecretFile.Problem("the file has no '\(key.rawValue)'")
       }
       return value
     }
@@ -77,7 +77,7 @@ struct Credential: Sendable {
     case .header?:
       let halves = try need(.header).split(separator: ":", maxSplits: 1)
       guard halves.count == 2 else {
-        throw SecretFile.Problem("its 'header' must have the form 'header: Name: value'")
+        throw SecretFile.Problem("'header' must have the form 'header: Name: value'")
       }
       let value = halves[1].drop { $0 == " " }
       fields = [.init(String(halves[0]), String(value))]
@@ -95,14 +95,14 @@ struct Credential: Sendable {
       _ = try content(path(try need(.key)))
     case nil:
       let kinds = Kind.allCases.map(\.rawValue).joined(separator: ", ")
-      throw SecretFile.Problem("its 'type' must be one of \(kinds)")
+      throw SecretFile.Problem("'type' must be one of \(kinds)")
     }
     used.formUnion([.type, .origins])
     if let stray = Key.allCases.first(where: { values[$0] != nil && !used.contains($0) }) {
-      throw SecretFile.Problem("its type does not allow '\(stray.rawValue)'")
+      throw SecretFile.Problem("the type of this credential does not allow '\(stray.rawValue)'")
     }
     guard fields.allSatisfy({ $0.value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f } }) else {
-      throw SecretFile.Problem("a value that it sends contains a control character")
+      throw SecretFile.Problem("a value in the file contains a control character")
     }
   }
 
@@ -116,7 +116,8 @@ struct Credential: Sendable {
       guard halves.count == 2, let key = Key(rawValue: String(halves[0])), values[key] == nil else {
         let keys = Key.allCases.map(\.rawValue).joined(separator: ", ")
         throw SecretFile.Problem(
-          "its line \(index + 1) must have the form 'key: value'; each key may occur once: \(keys)")
+          "line \(index + 1) must have the form 'key: value' with a key that occurs only once; the keys are \(keys)"
+        )
       }
       var value = halves[1].drop(while: \.isWhitespace)
       while value.last?.isWhitespace == true { value.removeLast() }
@@ -130,7 +131,7 @@ struct Credential: Sendable {
     for word in text.split(whereSeparator: { $0 == " " || $0 == "," }) {
       guard let origin = OriginPattern(String(word)) else {
         throw SecretFile.Problem(
-          "its 'origins' must look like https://example.org or https://*.example.org:8443")
+          "'origins' must look like https://example.org or https://*.example.org:8443")
       }
       origins.append(origin)
     }

@@ -37,7 +37,7 @@ package struct CredentialDirectory: Sendable {
     guard let directory else {
       throw TransferError(
         .credential,
-        "the job needs the credential \(name), and this worker was started without --credentials")
+        "the job needs the credential \(name), but this worker was started without --credentials")
     }
     let path = "\(directory.path)/\(name)"
     // Other reasons why the file cannot be read are reported below.

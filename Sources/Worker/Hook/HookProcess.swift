@@ -35,7 +35,7 @@ final class HookProcess: Sendable {
     guard DetachedThread.start({ [self] in collect() }) else {
       _ = Glibc.kill(-pid, SIGKILL)
       collect()
-      throw Failure(reason: "cannot start a thread that waits for it")
+      throw Failure(reason: "cannot start a thread that waits for the command")
     }
   }
 

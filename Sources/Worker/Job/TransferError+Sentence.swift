@@ -6,11 +6,11 @@ extension TransferError {
     switch remedy {
     case nil: message
     case .allow(let blocks):
-      "\(message); if you trust it, start 'haul worker', 'haul up' or 'haul get' with "
+      "\(message); if you trust this address, start 'haul worker', 'haul up' or 'haul get' with "
         + blocks.map { "--allow-net \($0)" }.joined(separator: " ")
     case .ifExists: "\(message); use --if-exists skip, replace or rename"
     case .loginOption: "\(message); use --netrc or --credential instead"
-    case .digest: "\(message); use --checksum with the correct digest to override it"
+    case .digest: "\(message); use --checksum with the correct digest to override this check"
     case .acceptUnverifiedLength:
       "\(message); use --accept-unverified-length to accept the first response"
     case .allowScheme(let scheme):
@@ -19,7 +19,8 @@ extension TransferError {
       "\(message); check the key, then add the output of ssh-keyscan for the host to the file of --known-hosts"
     case .login(let machine):
       "\(message); use --credential with 'haul submit' or 'haul get', or start 'haul worker', 'haul up' or 'haul get' with a --netrc file that has 'machine \(machine)'"
-    case .proxyPassword: "\(message); put them into the file of --netrc as 'machine HOST:PORT'"
+    case .proxyPassword:
+      "\(message); put the user and password into the file of --netrc as 'machine HOST:PORT'"
     }
   }
 }

@@ -51,7 +51,8 @@ extension Refusal {
       Refusal("job 17", 65, "haul job: there is no job 17."),
       Refusal(
         "host unset nope", 65,
-        "haul host unset: there is no policy for \"nope\". 'haul host policies' lists them."),
+        "haul host unset: there is no policy for \"nope\". 'haul host policies' lists all policies."
+      ),
       Refusal(
         "host set http://h/ --cap 2", 65, "haul host set: \"http://h/\" is not a host such as"),
       Refusal(
@@ -73,7 +74,7 @@ extension Refusal {
       Refusal("rescue worker 17", 65, "haul rescue worker: there is no worker 17."),
       Refusal(
         "queue create films --store films", 65,
-        "haul queue create: there is a queue \"films\" already. Nothing was changed."),
+        "haul queue create: the queue \"films\" already exists. Nothing was changed."),
       Refusal(
         "worker --store films=/", 78,
         "haul worker: / has no store marker. If this is a mounted share, check that it is mounted."),

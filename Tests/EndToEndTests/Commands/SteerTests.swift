@@ -101,7 +101,7 @@ struct SteerTests {
       #expect(refused.exit == .code(65))
       #expect(
         refused.standardError == [
-          "haul queue delete: jobs of the queue \"music\" still wait or run. Wait for them, or end them with 'haul cancel --queue music' first."
+          "haul queue delete: jobs of the queue \"music\" still wait or run. Wait until these jobs have ended, or cancel them with 'haul cancel --queue music' first."
         ])
       try await pool.command("cancel", "--queue", "music")
       #expect(try await pool.command("queue", "delete", "music") == ["deleted the queue music"])

@@ -26,7 +26,7 @@ import Testing
     let second = try await place.get(file.origin.url("/small/a"), file.origin.url("/file"))
     #expect(second.exit == .code(75))
     #expect(second.said.last?.contains("\"file\" is being downloaded") == true)
-    #expect(second.said.last?.contains("Wait for it, or stop it.") == true)
+    #expect(second.said.last?.contains("Wait until this worker has finished, or stop it.") == true)
     file.gate.open()
     #expect(try await first.exit() == .code(0))
     // All or nothing: the other line of the second was not brought.

@@ -127,7 +127,10 @@ import Testing
           ["get", "http://h/a", "--header", "Authorization: hunter2"], 64,
           "--credential or --netrc for a login"
         ),
-        (["submit", "http://h/a", "--header", "Range: bytes=0-"], 64, "Haul sends its own"),
+        (
+          ["submit", "http://h/a", "--header", "Range: bytes=0-"], 64,
+          "Haul sets this header itself"
+        ),
         (["submit", "http://h/a", "--credential", "../x"], 64, "the name of a credential"),
         (worker + ["--proxy", "http://me:hunter2@h:1"], 64, "netrc"),
         (worker + ["--netrc", open], 78, "chmod 600"),

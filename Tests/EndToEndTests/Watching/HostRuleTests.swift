@@ -75,7 +75,7 @@ struct HostRuleTests {
       #expect(misspelt.exit == .code(65))
       #expect(
         misspelt.standardError == [
-          "haul host unset: there is no policy for \"later.exmaple.org\". 'haul host policies' lists them. "
+          "haul host unset: there is no policy for \"later.exmaple.org\". 'haul host policies' lists all policies. "
             + "Did you mean 'later.example.org'?"
         ])
       #expect(try await pool.haul(["host", "block", "later.example.org"]).standardError == [])

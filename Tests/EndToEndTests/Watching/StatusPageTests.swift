@@ -277,7 +277,7 @@ struct StatusPageTests {
       #expect(output.exit == .code(77))
       #expect(
         output.standardError.last
-          == "haul coordinator: cannot listen on 127.0.0.1:1: Permission denied; ports below 1024 are for root: choose another."
+          == "haul coordinator: cannot listen on 127.0.0.1:1: Permission denied; only root may use ports below 1024: choose another port."
       )
     }
   }

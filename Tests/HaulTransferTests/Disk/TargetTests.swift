@@ -19,7 +19,7 @@ struct TargetTests {
     let download = bench.downloader.start(bench.origin.url("/file"), to: "\(disk.path)/f")
     let error = try #require(await failure(download))
     #expect(error.errorClass == .notPermitted && error.path == "\(disk.path)/f")
-    #expect(error.message.hasPrefix("cannot make the partial file .f.haul-part-"))
+    #expect(error.message.hasPrefix("cannot create the partial file .f.haul-part-"))
     #expect(error.message.hasSuffix(" in \(disk.path): Read-only file system"), "\(error)")
   }
 

@@ -37,7 +37,8 @@ struct EngineRefusalTests {
       #expect(error.message == "the addresses 127.0.0.2 and ::1 are not public")
       #expect(
         "\(error)".hasSuffix(
-          "; if you trust it, set addressPolicy to allow 127.0.0.2/32 and ::1/128"), "\(error)")
+          "; if you trust this address, set addressPolicy to allow 127.0.0.2/32 and ::1/128"),
+        "\(error)")
     }
   }
 
@@ -54,7 +55,7 @@ struct EngineRefusalTests {
       #expect(error.errorClass == .connect)
       #expect(
         error.description.hasSuffix(
-          ". Haul skipped these addresses because they are not public: 127.0.0.1; if you trust it, set addressPolicy to allow 127.0.0.1/32"
+          ". Haul skipped these addresses because they are not public: 127.0.0.1; if you trust this address, set addressPolicy to allow 127.0.0.1/32"
         ),
         "\(error)")
     }

@@ -123,10 +123,10 @@ import Testing
   @Test(
     arguments: [
       ("application/zip", 10, nil), ("application/pdf", 10, nil),
-      ("application/json", 10, "a response without the validator that the file had"),
+      ("application/json", 10, "a response without the ETag or Last-Modified that the file had"),
       ("text/html", 10, "an HTML page"), ("text/html", 90_000, "an HTML page"),
-      (nil, 90_000, "a response without the validator that the file had"),
-      (nil, 10, "a response without the validator that the file had"),
+      (nil, 90_000, "a response without the ETag or Last-Modified that the file had"),
+      (nil, 10, "a response without the ETag or Last-Modified that the file had"),
     ] as [(String?, Int64, String?)])
   func `another query may mean another file, and no error message`(
     type: String?, length: Int64, suspicion: String?

@@ -26,7 +26,7 @@ struct TransferErrorTests {
     #expect(refused?.remedy == .allow([block]))
     #expect(
       refused?.description
-        == "blockedAddress: the address 127.0.0.1 is not public; if you trust it, set addressPolicy to allow 127.0.0.1/32"
+        == "blockedAddress: the address 127.0.0.1 is not public; if you trust this address, set addressPolicy to allow 127.0.0.1/32"
     )
     let bench = try DownloadBench()
     _ = try await bench.download(origin.url("/"))

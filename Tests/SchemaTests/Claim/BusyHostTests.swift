@@ -120,7 +120,7 @@ import Testing
       #expect(
         message.firstMatch(
           of:
-            /^trouble: connect; the host has been in trouble for 9\d s; it asks to be left alone for 7 s$/
+            /^trouble: connect; the host has been in trouble for 9\d s; the host asks for a wait of 7 s$/
         ) != nil,
         "\(message)")
     }

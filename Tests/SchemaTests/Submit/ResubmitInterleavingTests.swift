@@ -30,7 +30,7 @@ struct ResubmitInterleavingTests {
       await #expect(
         throws: JobQueueError.busy(
           "\"a.test/1\" is being downloaded by worker \(worker.caller.worker) (machine, pid 1) now",
-          hint: "Wait for it, or stop it.")
+          hint: "Wait until this worker has finished, or stop it.")
       ) {
         try await pool.commit(
           worker.work,

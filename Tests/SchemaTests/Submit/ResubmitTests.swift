@@ -160,7 +160,7 @@ struct ResubmitTests {
       await #expect(
         throws: JobQueueError.busy(
           "\"a.test/1\" is being downloaded by worker \(worker.caller.worker) (machine, pid 1) now",
-          hint: "Wait for it, or stop it.")
+          hint: "Wait until this worker has finished, or stop it.")
       ) { try await pool.resubmit(lines, batch: "new") }
       #expect(try await pool.states() == ["queued": 1, "running": 1])
       #expect(try await pool.value("SELECT count(*) FROM haul.batch") == 0)

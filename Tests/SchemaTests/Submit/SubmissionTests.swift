@@ -93,7 +93,7 @@ struct SubmissionTests {
       let first = [Pool.line(1, "https://a.test/x", "a.test/x")]
       await #expect(
         throws: SubmissionError.overtaken(
-          "line 1: job 1 has the path \"a.test/x\" already. Give this line another path.",
+          "line 1: job 1 already has the path \"a.test/x\". Give this line another path.",
           submitted: 0)
       ) {
         try await pool.commit(
