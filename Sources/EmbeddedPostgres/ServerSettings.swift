@@ -28,7 +28,7 @@ struct ServerSettings {
   /// this machine. (64 MB of buffers start as fast as 16.)
   var mainText: String {
     """
-    # Written by haul at each start of the server: what is changed here is lost.
+    # haul writes this file at each start of the server. Do not edit it: your changes would be lost.
     include = \(Self.quoted("\(directory.data)/postgresql.conf"))
     hba_file = \(Self.quoted(hosts))
     ident_file = \(Self.quoted(users))

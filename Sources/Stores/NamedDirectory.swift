@@ -86,7 +86,7 @@ package struct NamedDirectory: Sendable {
     guard found.st_mode & S_IFMT == S_IFDIR else { return .noDirectory(ground) }
     if number == ENOENT, purpose == .reading { return .absent(path) }
     if number == EACCES {
-      let closed = Self.may(X_OK, ground) ? "where \(path) leads" : ground
+      let closed = Self.may(X_OK, ground) ? "the target of \(path)" : ground
       return .notPermitted("this user may not enter \(closed)", advice: advice)
     }
     guard number == 0 || number == ENOENT else { return fault(number, at: path) }

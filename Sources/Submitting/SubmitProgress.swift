@@ -21,7 +21,7 @@ package final class SubmitProgress: Sendable {
     case .checking: display.show("comparing the lines with each other and with existing jobs")
     case .waiting(let lines):
       display.show(
-        "waiting for \(counted(lines, "running job")) to stop before replacing \(lines == 1 ? "it" : "them")"
+        "waiting until \(counted(lines, "running job")) \(lines == 1 ? "has" : "have") stopped, to replace \(lines == 1 ? "it" : "them")"
       )
     case .submitted(let lines, of: let all):
       let rate = rate(lines, isStaging: false)

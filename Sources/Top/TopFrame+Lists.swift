@@ -84,7 +84,7 @@ extension TopFrame {
     if let trouble = list.trouble { return trouble }
     guard list.readAt != nil else { return "Reading." }
     if model.pane == .jobs, let older = model.older, list.rows.isEmpty {
-      return "No job down to \(older) matches. Press > for older jobs, Esc for all."
+      return "No match down to job \(older). Press > for older jobs, Esc for all."
     }
     if model.pane == .jobs && !model.search.isAll && list.rows.isEmpty {
       return "No job matches. Press Esc to show all."

@@ -74,8 +74,9 @@ $$;
 COMMENT ON FUNCTION haul.settle_hosts(jsonb) IS
   'Updates the hosts of ended leases, as the second half of end_leases(). Gives the places of the leases back to '
   'their hosts and blocks hosts in trouble. Arms the lanes of jobs that wait again and of hosts that are no longer '
-  'full. p_done: one element for all leases with the same end, with their number ("ended"), their first job ("head") '
-  'and the longest "delay" of a host. Locks hosts by id, then lanes.';
+  'full. p_done: one element for each group of leases that ended in the same way, with the number of leases '
+  '("ended"), the first job ("head") and the longest "delay" of a host. A place is one of the concurrent transfers '
+  'that a host allows. Locks hosts by id, then lanes.';
 
 CREATE OR REPLACE FUNCTION haul.give_back_places(p_done jsonb) RETURNS integer[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$

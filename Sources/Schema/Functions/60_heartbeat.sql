@@ -70,8 +70,8 @@ COMMENT ON FUNCTION haul.heartbeat(bigint, text, bigint, jsonb, jsonb) IS
   'sum of p_holding. Returns {"expiry": seconds, "draining", "peers": how many other workers could take the same '
   'jobs, "lost": [tokens], "commands": [{"job", "token", "command"}], "unlisted": [{"job", "token"}]}. "lost" has the '
   'leases in p_holding that the worker no longer has. "unlisted" has the leases of calls up to p_seen that are '
-  'missing in p_holding. The worker should release them. The worker may rely on its leases for "expiry" seconds from '
-  'the moment it sent the call. Locks only the worker''s own rows, and without waiting also hosts and lanes.';
+  'missing in p_holding. The worker should release them. The worker''s leases are valid for "expiry" seconds from the '
+  'moment at which it sent the call. Locks only the worker''s own rows, and without waiting also hosts and lanes.';
 
 CREATE OR REPLACE FUNCTION haul.peers(p_worker bigint) RETURNS bigint
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$

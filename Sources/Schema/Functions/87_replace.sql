@@ -87,11 +87,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.replace(uuid, text, text, smallint, jsonb, interval, integer, boolean) IS
-  'Lets jobs with the paths of the first p_limit lines of a submission take over the content of these lines, in this '
-  'queue and batch. Call it before submit(). Asks a running job to stop, and moves its line behind all others for a '
-  'later call. p_unfinished: true = completed and cancelled jobs stay as they are. Other arguments: as for submit(). '
-  'Returns {"replaced": number of jobs, "skipped": lines that repeat another line or whose jobs stay, "waiting": '
-  'lines moved behind the others, "moved": [{"batch", "jobs": number of jobs that left this other batch}], "first" '
-  'and "last": lowest and highest id of the jobs that took over a line (null = none), "left": lines of these p_limit '
-  'for submit()}. Raises HA003 if the queue does not exist, and HA004 as submit(). Raises HA007 if the submission has '
-  'ended or, with p_unfinished, a job has just completed.';
+  'Replaces existing jobs. If a job has the path of one of the first p_limit lines of a submission, the job takes '
+  'over the content of this line, in this queue and batch. Call it before submit(). Asks a running job to stop, and '
+  'moves its line behind all others for a later call. p_unfinished: true = completed and cancelled jobs stay as they '
+  'are. Other arguments: as for submit(). Returns {"replaced": number of jobs, "skipped": lines that repeat another '
+  'line or whose jobs stay, "waiting": lines moved behind the others, "moved": [{"batch", "jobs": number of jobs that '
+  'left this other batch}], "first" and "last": lowest and highest id of the jobs that took over a line (null = '
+  'none), "left": lines of these p_limit for submit()}. Raises HA003 if the queue does not exist, and HA004 as '
+  'submit(). Raises HA007 if the submission has ended or, with p_unfinished, a job has just completed.';

@@ -235,8 +235,8 @@ END
 $$;
 COMMENT ON FUNCTION haul.take_back(integer, text[], bigint) IS
   'Runs the first step of resume() and retry(). If p_sweep is NULL and the pending command on the whole batch is one '
-  'of p_what, ends it. Returns the number of the last command on the batch, to pass as p_sweep in later steps; 0 '
-  'without a batch. NULL = a newer command has replaced command p_sweep and takes precedence.';
+  'of p_what, ends that command. Returns the number of the last command on the batch, to pass as p_sweep in later '
+  'steps; 0 without a batch. NULL = a newer command has replaced command p_sweep and takes precedence.';
 
 -- Lets paused jobs wait again in their old place, and withdraws a pause that a worker has not carried out.
 CREATE OR REPLACE FUNCTION haul.resume(

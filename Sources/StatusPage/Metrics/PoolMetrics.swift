@@ -104,7 +104,8 @@ struct PoolMetrics: Sendable {
         Self.bounded(counted.failures.map { ($0.error?.rawValue ?? "unknown", Double($0.jobs)) })),
       MetricFamily(
         "haul_hosts",
-        "Hosts by the reason why no more jobs start on them; open: jobs can start.", by: "state",
+        "Hosts by the reason why no more jobs start on them. The reason open means that jobs can start.",
+        by: "state",
         [("open", Double(hosts[nil] ?? 0))] + reasons.map { ($0, Double(hosts[$0] ?? 0)) }),
       MetricFamily(
         "haul_attempts_total",

@@ -94,7 +94,7 @@ function show(state) {
   set($("rate-unit"), `${unit}/s`);
   const places = state.workers.filter((worker) => worker.state === "alive").reduce((sum, worker) => sum + worker.concurrency, 0);
   noPlace = totals.running >= places;
-  set($("rate-more"), `${placesTaken(totals.running, places)} of ${counted(places, "place")} in use, ${counted(state.workers.length, "worker")}`);
+  set($("rate-more"), `${placesTaken(totals.running, places)} of ${counted(places, "transfer slot")} in use, ${counted(state.workers.length, "worker")}`);
   set($("n-running"), count(totals.running));
   // The same numbers as in the table of queues. Paused jobs wait for an operator.
   const queues = state.queues ?? [], all = (part) => queues.reduce((sum, queue) => sum + part(queue), 0);

@@ -90,7 +90,7 @@ enum JobOptionTable {
     ) { .text($0.rawValue) },
     .value(
       .expectType, "<type>", MediaTypeArgument.self,
-      "Fail if the server sends another media type, for example an error page. Examples: application/zip, video/*."
+      "The media type that the file must have, such as application/zip or video/*. The job fails if the server sends another type, for example an error page."
     ) { .text($0.argument) },
     .flag(
       .acceptUnverifiedLength,
@@ -99,7 +99,7 @@ enum JobOptionTable {
       .contentDisposition,
       "Use the file name that the server sends in Content-Disposition. Such a file never replaces another one. With --if-exists replace, Haul adds a number to its name."
     ),
-    .flag(.remoteTime, "Give the file the source's modification time."),
+    .flag(.remoteTime, "Set the modification time of the file to the time that the server states."),
     .denial(
       .recordDigest, for: [.submit, .queue],
       "Do not record the SHA-256 of the file. 'haul verify' then compares only its length, unless Haul checked a digest that you gave."

@@ -16,7 +16,7 @@ struct ListOptions: OptionGroup {
       "The format of the list. Default: Haul recognizes it by the content."),
     .value(
       "url-column", "<column>", \.url,
-      "The column with the URLs, by name or number. For tables and JSON."),
+      "The column of a table or JSON list with the URLs, by name or number."),
     .value("name-column", "<column>", \.name, "The column with the file names."),
     .value("digest-column", "<column>", \.digest, "The column with the digests of the files."),
     .flag(

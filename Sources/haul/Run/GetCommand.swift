@@ -323,7 +323,7 @@ struct GetCommand: HaulCommand {
     if tally.unfinished > 0, let trouble = tally.trouble {
       throw ExitError(
         .inputOutput,
-        "stopped with \(counted(tally.unfinished, "file")) unfinished: cannot write to \(place.directory): \(trouble). Repair this, then run the same command again to continue."
+        "stopped with \(counted(tally.unfinished, "file")) unfinished: cannot write to \(place.directory): \(trouble). Repair this problem, then run the same command again to continue."
       )
     }
     if tally.unfinished > 0 {

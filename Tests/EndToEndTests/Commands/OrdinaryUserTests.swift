@@ -30,7 +30,7 @@ struct OrdinaryUserTests {
     ("get http://h/a -d closed/a", "this user may not enter PLACE/closed: \(output)."),
     (
       "get http://h/a -d link",
-      "this user may not enter where PLACE/link leads: \(output)."
+      "this user may not enter the target of PLACE/link: \(output)."
     ),
     (
       "up",

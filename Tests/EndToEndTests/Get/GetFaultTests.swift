@@ -102,7 +102,8 @@ import Testing
     #expect(output.exit == .code(74))
     #expect(output.said.last?.contains("the disk of the store is full") == true)
     #expect(
-      output.said.last?.hasSuffix("Repair this, then run the same command again to continue.")
+      output.said.last?.hasSuffix(
+        "Repair this problem, then run the same command again to continue.")
         == true)
     try FileManager.default.removeItem(atPath: filler)
     let again = try await place.get(origin.urls("one", "two"), to: disk.path)

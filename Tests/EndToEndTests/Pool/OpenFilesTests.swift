@@ -46,7 +46,7 @@ import Testing
       #expect(output.exit == .code(78))
       let needed = arguments[0] == "get" ? 64 + 11 * 320 + 256 : 64 + 11 * 1024 + 256
       let said = output.standardError.joined(separator: "\n")
-      #expect(said.contains("needs \(needed) open files, but this process may only have 2048"))
+      #expect(said.contains("needs \(needed) open files, but this process may open only 2048"))
       #expect(said.contains("LimitNOFILE=\(needed)"))
     }
   }
