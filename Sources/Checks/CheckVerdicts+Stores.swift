@@ -89,7 +89,7 @@ extension CheckVerdicts {
     return free < total / 20 || free < 1 << 30
       ? .warn(
         what, detail,
-        "Free some space. Workers wait while the disk is full, and a file that is too large fails as disk_full."
+        "Free some space. Workers wait while the disk is full, and jobs whose file is too large for the disk fail with disk_full."
       )
       : .ok(what, detail)
   }

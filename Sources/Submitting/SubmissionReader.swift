@@ -126,7 +126,7 @@ package struct SubmissionReader {
     let lines = numbersDoubleNames ? paths.numbered(lines) : paths.distinct(lines)
     let wayOut =
       switch naming {
-      case .tree: "To give it another path, use a list in JSON lines."
+      case .tree: "To give a file another path, use a list in JSON lines."
       case .flat:
         "Use --tree to keep hosts and directories, or --rename to add numbers."
       }
@@ -214,7 +214,7 @@ package struct SubmissionReader {
       } catch {
         let sentence = describe(error)
         let reason = sentence.hasSuffix(".") ? String(sentence.dropLast()) : sentence
-        throw SubmissionProblem.mirror("\(reason). It is '\(Self.shown(text))'")
+        throw SubmissionProblem.mirror("\(reason). The mirror is '\(Self.shown(text))'")
       }
     }
     let mirrors = Array(texts.dropFirst())

@@ -87,7 +87,7 @@ package struct WebURL: Sendable, Hashable {
     guard schemes.contains(scheme) else {
       let allowed = schemes.sorted().joined(separator: ", ")
       throw TransferError(
-        .blockedURL, "the URL's scheme is '\(scheme)'; allowed: \(allowed)")
+        .blockedURL, "the URL's scheme is '\(scheme)'; allowed schemes: \(allowed)")
     }
     try parser.spellHostInASCII()
     guard let text = parser.get(CURLUPART_URL, UInt32(CURLU_NO_DEFAULT_PORT)),

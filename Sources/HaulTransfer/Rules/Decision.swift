@@ -133,7 +133,8 @@ private func decideRedirect(_ state: TransferState, head: ResponseHead) -> Table
   let locations = Set(head.values("Location"))
   guard locations.count == 1, let location = locations.first, !location.isEmpty else {
     return failure(
-      25, .protocol, "the server sent status \(head.status), but no Location or several", head)
+      25, .protocol,
+      "the server sent status \(head.status), but no Location header, or several of them", head)
   }
   guard state.attempts.redirects < state.policy.maximumRedirects else {
     return failure(

@@ -136,8 +136,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.take_ready(bigint[]) IS
-  'Deletes jobs from ready and returns their rows. The caller must have locked their lanes. Skips jobs that another '
-  'session has locked.';
+  'Deletes jobs from the table ready and returns their rows. The caller must have locked their lanes. Skips jobs that '
+  'another session has locked.';
 
 CREATE OR REPLACE FUNCTION haul.put_away(p_jobs bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -159,7 +159,8 @@ END
 $$;
 COMMENT ON FUNCTION haul.put_away(bigint[]) IS
   'Cancels or pauses jobs that a claim has found although their batch is being cancelled or paused. Skips rows of '
-  'ready that another session has locked. Returns all such jobs of p_jobs, including skipped ones.';
+  'ready that another session has locked. Returns all jobs of p_jobs whose batch is being cancelled or paused, '
+  'including skipped jobs.';
 
 CREATE OR REPLACE FUNCTION haul.begin_sweep(p_batch integer, p_what text) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$

@@ -161,8 +161,8 @@ LANGUAGE sql IMMUTABLE
 RETURN coalesce(p_options ? 'digest' AND (left(p_resume ->> 'validator', 1) = '"'
   OR p_resume ->> 'validator' = 'digest'), false);
 COMMENT ON FUNCTION haul.is_part_of_mirror(jsonb, jsonb) IS
-  'Returns whether a job with these options may resume its saved bytes from another URL. p_resume: as in its '
-  'checkpoint.';
+  'Returns whether a job with these options may resume its saved bytes from another URL. p_resume: the resume data of '
+  'its checkpoint.';
 
 CREATE OR REPLACE FUNCTION haul.use_mirrors(p_moves jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off

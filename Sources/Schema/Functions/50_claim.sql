@@ -59,8 +59,8 @@ END
 $$;
 COMMENT ON FUNCTION haul.claim_band(bigint, bigint, integer, boolean, integer, integer, smallint, smallint,
   timestamptz, integer) IS
-  'Claims up to p_free_slots jobs from a queue''s lanes of one instance and priority. Creates their leases under '
-  '(p_worker, p_call). If p_floor is NULL, takes the first jobs of each lane. Otherwise takes jobs at the first '
+  'Claims up to p_free_slots jobs of one priority from a queue''s lanes for one store instance. Creates their leases '
+  'under (p_worker, p_call). If p_floor is NULL, takes the first jobs of each lane. Otherwise takes jobs at the first '
   'priority from p_floor on that has waiting jobs; if there is none, at the last priority before it. Ignores lanes '
   'that were due before p_since. A claim that looks at all lanes finds these. Returns the number of jobs and "seen", '
   'a due time. This is the time of the last lane that it read, or of an earlier lane that another session held at '
@@ -139,9 +139,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.lease_jobs(bigint, bigint, integer, boolean, integer, tid[], tid[]) IS
-  'Takes jobs out of ready, creates their leases under (p_worker, p_call) and counts them on their hosts. p_places '
-  'and p_hosts: the places of rows that choose_jobs() returned. The caller must have locked the hosts. Skips jobs '
-  'that another session has locked or taken. Returns the number of leases.';
+  'Moves jobs from the table ready to leases of call p_call of worker p_worker, and counts them on their hosts. '
+  'p_places and p_hosts: the places (ctid) of rows that choose_jobs() returned. The caller must have locked the '
+  'hosts. Skips jobs that another session has locked or taken. Returns the number of leases.';
 
 CREATE OR REPLACE FUNCTION haul.move_lanes_on(p_queue integer, p_instance integer, p_lanes tid[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -224,8 +224,9 @@ END
 $$;
 COMMENT ON FUNCTION haul.claim_order(bigint) IS
   'Returns the order in which claim number p_claim of a worker looks at the priorities. floor: the first priority to '
-  'take within a lane; NULL = the best. Seven of eight claims take the best jobs. The others start elsewhere or take '
-  'other jobs from each lane, so that every job gets its turn.';
+  'take within a lane; NULL = the highest priority that waits. Seven of eight claims take the jobs with the highest '
+  'priority. The other claims start at another priority or take other jobs from each lane, so that every job gets its '
+  'turn.';
 
 -- p_seen is what a worker remembers about a queue. "from": the due time from which claims look at lanes, by
 -- "instance:priority". "next": the next such times. "xid" and "at": when "next" was recorded. "look_at": when

@@ -144,7 +144,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.refuse_host(bigint) IS
-  'Raises HA004 for line p_line, because its host is not that of its URL. Does nothing if p_line is NULL.';
+  'Raises HA004: the host of line p_line is not the host of its URL. Does nothing if p_line is NULL.';
 
 CREATE OR REPLACE FUNCTION haul.check_submission(
   p_submission uuid, p_queue text, p_on_duplicate text, p_remove boolean, p_limit integer,

@@ -97,8 +97,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.met_jobs(uuid, integer, bigint, text) IS
-  'Records in the lines of a submission up to p_last which job has their path, and returns these jobs. Raises HA008 '
-  'if such a job has another URL than its line. With p_on_duplicate error, raises HA008 for any such line.';
+  'For each line of a submission up to p_last, records which job has the path of the line. Returns these jobs. Raises '
+  'HA008 if such a job has another URL than its line. With p_on_duplicate error, raises HA008 for any such line.';
 
 CREATE OR REPLACE FUNCTION haul.try_again(
   p_submission uuid, p_queue haul.queue, p_options jsonb, p_last bigint, p_met bigint[], p_on_duplicate text,
@@ -129,9 +129,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.try_again(uuid, haul.queue, jsonb, bigint, bigint[], text) IS
-  'Queues jobs again whose paths are those of lines: failed and cancelled jobs and, with p_on_duplicate refresh, jobs '
-  'that completed before the submission began. Gives the jobs the options of their lines. Returns both groups of '
-  'jobs. The caller must arm their lanes. Locks their outcomes in job order.';
+  'Queues existing jobs again whose paths occur in the lines of a submission: failed and cancelled jobs and, with '
+  'p_on_duplicate refresh, jobs that completed before the submission began. Gives the jobs the options of their '
+  'lines. Returns both groups of jobs. The caller must arm their lanes. Locks their outcomes in job order.';
 
 CREATE OR REPLACE FUNCTION haul.compare_met(
   p_submission uuid, p_queue integer, p_batch integer, p_options jsonb, p_last bigint, p_met bigint[],

@@ -15,8 +15,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.waiting_again(bigint[]) IS
-  'Returns rows of ready for jobs that wait again. If a live worker has the part file of a job, the job waits for '
-  'such a worker for hold_time().';
+  'Returns the rows to insert into the table ready for jobs that wait again. If a live worker has the part file of a '
+  'job, the job waits for such a worker for hold_time().';
 
 CREATE OR REPLACE FUNCTION haul.arm_jobs(p_jobs bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -66,9 +66,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.requeue(bigint[], boolean, integer) IS
-  'Puts failed and cancelled jobs back into ready and forgives their earlier attempts. With p_completed, does the '
-  'same for completed jobs. Moves jobs of a deleted queue to p_queue; if p_queue is NULL, raises HA004 for them. '
-  'Returns the jobs. The caller must arm their lanes. Locks outcomes in job order.';
+  'Puts failed and cancelled jobs back into the table ready and forgives their earlier attempts. With p_completed, '
+  'does the same for completed jobs. Moves jobs of a deleted queue to p_queue; if p_queue is NULL, raises HA004 for '
+  'them. Returns the jobs. The caller must arm their lanes. Locks outcomes in job order.';
 
 CREATE OR REPLACE FUNCTION haul.forgive(p_jobs bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$

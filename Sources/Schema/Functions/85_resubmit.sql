@@ -32,10 +32,11 @@ SET enable_seqscan = off SET enable_bitmapscan = off AS $$
     AND EXISTS (SELECT FROM haul.dedupe n WHERE n.store = (SELECT q.store FROM haul.queue q WHERE q.name = p_queue))
 $$;
 COMMENT ON FUNCTION haul.finished_lines(uuid, text, jsonb) IS
-  'Returns the lines of a submission whose path has a completed job with the same URL. haul get calls it and checks '
-  'whether the files still exist, because only the caller can see that. path: where the file was published. bytes: '
-  'its size. digest: a digest that the submission requires and that was not verified at download. If p_options ask to '
-  'replace or rename files, only jobs of the same command count, and only while jobs of their queue wait or run.';
+  'Returns the lines of a submission whose path has a completed job with the same URL. haul get calls this function '
+  'and then checks whether the files still exist, because only haul get can see the files. path: where the file was '
+  'published. bytes: its size. digest: a digest that the submission requires and that was not verified at download. '
+  'If p_options ask to replace or rename files, the function considers only jobs of the same command, and only while '
+  'jobs of their queue wait or run.';
 
 -- One session per store at a time. The second session waits and then finds the jobs of the first. Otherwise submit()
 -- would skip them as foreign jobs, and their files would not belong to the second session.
@@ -121,9 +122,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.detach(bigint[], bigint[]) IS
-  'Removes jobs from the tables of waiting and ended jobs. Locks their rows in job and the rows of p_others. Returns '
-  'the removed jobs (NULL = none), how many of them had ended, and the completed ones (NULL = none). A job that is '
-  'missing from the result is running or was just changed.';
+  'Removes jobs from the tables of waiting and ended jobs. Locks the rows of these jobs and of p_others in the table '
+  'job. Returns the removed jobs (NULL = none), how many of them had ended, and the completed ones (NULL = none). A '
+  'job that is missing from the result is running or was just changed.';
 
 CREATE OR REPLACE FUNCTION haul.mirror_kept(p_job haul.job, p_url text, p_options jsonb) RETURNS smallint
 LANGUAGE sql IMMUTABLE
@@ -191,8 +192,8 @@ COMMENT ON FUNCTION haul.take_over_lines(uuid, integer, integer, smallint, jsonb
   'Gives detached jobs the content of their lines, and removes these lines. If a job has several lines, the first '
   'line counts. The jobs wait again with earlier attempts forgiven. p_completed: jobs whose files exist. These jobs, '
   'and jobs that were refreshing, replace the file unless their line says otherwise. p_priority: new priority; NULL = '
-  'keep their own. p_after: delay before the start; NULL or 0 = start at once, and arm their lanes. Returns the '
-  'number of lines.';
+  'keep their own. p_after: delay before the start; NULL or 0 = start at once; then the function also arms their '
+  'lanes. Returns the number of lines.';
 
 CREATE OR REPLACE FUNCTION haul.require_all_free(p_jobs bigint[], p_free bigint[]) RETURNS void
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$

@@ -48,7 +48,7 @@ COMMENT ON COLUMN haul.workers.registered_at IS 'When the worker registered.';
 COMMENT ON COLUMN haul.workers.heartbeat_at IS 'Time of the worker''s last heartbeat.';
 COMMENT ON COLUMN haul.workers.expires_at IS 'When the worker''s leases expire if it sends no more heartbeats.';
 COMMENT ON COLUMN haul.workers.trouble IS
-  'Stores that the worker cannot write to now, with the reasons. It claims no jobs for these stores. NULL = none.';
+  'Stores that the worker cannot write to now, with the reasons; NULL = none. No jobs are claimed for these stores.';
 COMMENT ON COLUMN haul.workers.queues IS 'Queues that the worker claims jobs from; NULL = all queues of its stores.';
 COMMENT ON COLUMN haul.workers.schemes IS 'URL schemes that the worker downloads; NULL = unknown.';
 COMMENT ON COLUMN haul.workers.networks IS

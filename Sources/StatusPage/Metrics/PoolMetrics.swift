@@ -38,7 +38,8 @@ struct PoolMetrics: Sendable {
     let totals = live.totals
     return [
       MetricFamily(
-        "haul_ended_jobs", "Jobs that have ended, by state. Requeued jobs no longer count.",
+        "haul_ended_jobs",
+        "Jobs that have ended, by state. Jobs that were queued again no longer count.",
         by: "state",
         [
           ("completed", Double(totals.completed)), ("failed", Double(totals.failed)),

@@ -76,7 +76,7 @@ final class CompletionHook: Sendable {
       state.waiting.append(completed)
       return nil
     }
-    if let skipped { skip(skipped, "too many commands are waiting, or the worker stops") }
+    if let skipped { skip(skipped, "too many commands are waiting, or the worker is stopping") }
     startNext()
   }
 

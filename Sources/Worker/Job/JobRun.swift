@@ -235,7 +235,7 @@ final class JobRun: Sendable {
     }
     if url.isFile, !fields.isEmpty {
       throw TransferError(
-        .blockedURL, "the job has header fields, which \(url.scheme) does not support")
+        .blockedURL, "the job has request headers, which \(url.scheme) does not support")
     }
     guard let name = lease.options.credential else { return (fields, nil) }
     let credential = try await store.io.run { [environment] () throws(TransferError) in

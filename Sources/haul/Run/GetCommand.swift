@@ -123,10 +123,10 @@ struct GetCommand: HaulCommand {
   private static let ofOutput = "-o names the file, with its directory."
   private static let ofResuming = "Run the same command again: Haul resumes by itself."
   private static let ofConnections =
-    "Haul downloads each file over one connection. -j sets how many files at once."
+    "Haul downloads each file over one connection. -j sets how many files Haul downloads at once."
   private static let ofParallel = "-j sets how many files Haul downloads at once."
-  private static let ofAgent = "--header 'User-Agent: NAME' sets it."
-  private static let ofReferer = "--header 'Referer: URL' sets it."
+  private static let ofAgent = "--header 'User-Agent: NAME' sets the user agent."
+  private static let ofReferer = "--header 'Referer: URL' sets the referer."
   private static let ofAttempts = "--max-attempts sets how often Haul tries."
   private static let ofTimeout =
     "--stall-timeout and --connect-timeout limit how long Haul waits. A whole file has no time limit."

@@ -15,7 +15,7 @@ struct HostBlockCommand: HaulCommand {
     """
   static let examples = [
     Example("haul host block example.org --for 2h", "Blocks example.org for two hours."),
-    Example("haul host block example.org", "Blocks it until you unblock it."),
+    Example("haul host block example.org", "Blocks example.org until you unblock it."),
   ]
   static let options: [Option<Self>] =
     [
