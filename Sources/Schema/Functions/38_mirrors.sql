@@ -258,5 +258,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.move_waiting(jsonb) IS
-  'Switches waiting jobs to another of their URLs. p_moves: the result of jobs_to_move(). The caller must have armed '
-  'the lanes of both hosts. Skips jobs that another session has changed since then or has locked.';
+  'Switches waiting jobs to another of their URLs. p_moves: the result of jobs_to_move(). Before this, the caller '
+  'must call arm() for the lanes of both hosts. Skips jobs that another session has changed since then or has locked.';

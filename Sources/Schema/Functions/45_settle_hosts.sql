@@ -73,8 +73,8 @@ END
 $$;
 COMMENT ON FUNCTION haul.settle_hosts(jsonb) IS
   'Updates the hosts of ended leases, as the second half of end_leases(). Gives the places of the leases back to '
-  'their hosts and blocks hosts in trouble. Arms the lanes of jobs that wait again and of hosts that are no longer '
-  'full. p_done: one element for each group of leases that ended in the same way, with the number of leases '
+  'their hosts and blocks hosts in trouble. Calls arm() for the lanes of jobs that wait again and of hosts that are '
+  'no longer full. p_done: one element for each group of leases that ended in the same way, with the number of leases '
   '("ended"), the first job ("head") and the longest "delay" of a host. A place is one of the concurrent transfers '
   'that a host allows. Locks hosts by id, then lanes.';
 

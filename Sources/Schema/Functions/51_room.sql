@@ -4,8 +4,8 @@ CREATE OR REPLACE FUNCTION haul.most_leases(p_concurrency integer) RETURNS integ
 LANGUAGE sql IMMUTABLE RETURN 4 * p_concurrency;
 COMMENT ON FUNCTION haul.most_leases(integer) IS
   'Returns how many jobs a worker with this concurrency may hold: four times p_concurrency. Besides its transfers, a '
-  'worker publishes files, waits for hosts that do not answer, and waits for a disk that hangs. Each of these may '
-  'take as many jobs as the transfers.';
+  'worker gives finished files their names, waits for hosts that do not answer, and waits for a disk that hangs. Each '
+  'of these may take as many jobs as the transfers.';
 
 CREATE OR REPLACE FUNCTION haul.room(p_worker bigint, p_held integer, p_asked integer, OUT jobs integer,
   OUT held integer)

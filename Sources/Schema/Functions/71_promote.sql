@@ -23,7 +23,8 @@ END
 $$;
 COMMENT ON FUNCTION haul.move_due(integer, bigint, integer) IS
   'Moves up to p_limit due jobs from the table scheduled to the table ready and returns their rows. p_job: only this '
-  'job; NULL = any. p_host: only jobs of this host; NULL = any. The caller must arm their lanes.';
+  'job; NULL = any. p_host: only jobs of this host; NULL = any. The caller must then call arm() for the lanes of '
+  'these jobs.';
 
 CREATE OR REPLACE FUNCTION haul.take_due(p_limit integer, p_host integer) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$

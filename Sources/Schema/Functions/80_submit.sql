@@ -131,7 +131,8 @@ $$;
 COMMENT ON FUNCTION haul.try_again(uuid, haul.queue, jsonb, bigint, bigint[], text) IS
   'Queues existing jobs again whose paths occur in the lines of a submission: failed and cancelled jobs and, with '
   'p_on_duplicate refresh, jobs that completed before the submission began. Gives the jobs the options of their '
-  'lines. Returns both groups of jobs. The caller must arm their lanes. Locks their outcomes in job order.';
+  'lines. Returns both groups of jobs. The caller must then call arm() for their lanes. Locks their outcomes in job '
+  'order.';
 
 CREATE OR REPLACE FUNCTION haul.compare_met(
   p_submission uuid, p_queue integer, p_batch integer, p_options jsonb, p_last bigint, p_met bigint[],
@@ -237,8 +238,8 @@ $$;
 COMMENT ON FUNCTION haul.add_jobs(uuid, integer, integer, integer, smallint, jsonb, interval, bigint) IS
   'Creates jobs from those lines of a submission up to p_last whose paths are free, and removes these lines. p_after: '
   'delay before the start; NULL or 0 = start at once. Returns the number of jobs, their lanes, the first job of each '
-  'lane, and the lowest and highest id. The caller must arm these lanes. If the start is delayed, there are none. '
-  'Raises HA004 if the host of a line is not that of its URL.';
+  'lane, and the lowest and highest id. The caller must then call arm() for these lanes. If the start is delayed, '
+  'there are no lanes. Raises HA004 if the host of a line is not that of its URL.';
 
 CREATE OR REPLACE FUNCTION haul.begin_step(
   p_submission uuid, p_queue text, p_batch text, p_limit integer,

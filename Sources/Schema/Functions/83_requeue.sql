@@ -68,7 +68,7 @@ $$;
 COMMENT ON FUNCTION haul.requeue(bigint[], boolean, integer) IS
   'Puts failed and cancelled jobs back into the table ready and forgives their earlier attempts. With p_completed, '
   'does the same for completed jobs. Moves jobs of a deleted queue to p_queue; if p_queue is NULL, raises HA004 for '
-  'them. Returns the jobs. The caller must arm their lanes. Locks outcomes in job order.';
+  'them. Returns the jobs. The caller must then call arm() for their lanes. Locks outcomes in job order.';
 
 CREATE OR REPLACE FUNCTION haul.forgive(p_jobs bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -106,5 +106,5 @@ $$;
 COMMENT ON FUNCTION haul.refresh_jobs(bigint[], timestamptz, integer) IS
   'Queues jobs again that completed before p_since, so that they ask their sources whether the files have changed. '
   'Keeps the downloaded files until new ones replace them. Skips jobs that wait or run, and jobs that only skipped a '
-  'file. Returns the queued jobs. The caller must arm their lanes as its last step. Locks the outcomes of all p_jobs '
-  'in job order.';
+  'file. Returns the queued jobs. As its last step, the caller must call arm() for their lanes. Locks the outcomes of '
+  'all p_jobs in job order.';

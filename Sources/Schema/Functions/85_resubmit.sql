@@ -33,10 +33,10 @@ SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 $$;
 COMMENT ON FUNCTION haul.finished_lines(uuid, text, jsonb) IS
   'Returns the lines of a submission whose path has a completed job with the same URL. haul get calls this function '
-  'and then checks whether the files still exist, because only haul get can see the files. path: where the file was '
-  'published. bytes: its size. digest: a digest that the submission requires and that was not verified at download. '
-  'If p_options ask to replace or rename files, the function considers only jobs of the same command, and only while '
-  'jobs of their queue wait or run.';
+  'and then checks whether the files still exist, because only haul get can see the files. path: the path of the '
+  'finished file. bytes: its size. digest: a digest that the submission requires and that was not verified at '
+  'download. If p_options ask to replace or rename files, the function considers only jobs of the same command, and '
+  'only while jobs of their queue wait or run.';
 
 -- One session per store at a time. The second session waits and then finds the jobs of the first. Otherwise submit()
 -- would skip them as foreign jobs, and their files would not belong to the second session.
@@ -192,8 +192,8 @@ COMMENT ON FUNCTION haul.take_over_lines(uuid, integer, integer, smallint, jsonb
   'Gives detached jobs the content of their lines, and removes these lines. If a job has several lines, the first '
   'line counts. The jobs wait again with earlier attempts forgiven. p_completed: jobs whose files exist. These jobs, '
   'and jobs that were refreshing, replace the file unless their line says otherwise. p_priority: new priority; NULL = '
-  'keep their own. p_after: delay before the start; NULL or 0 = start at once; then the function also arms their '
-  'lanes. Returns the number of lines.';
+  'keep their own. p_after: delay before the start; NULL or 0 = start at once; then the function also calls arm() for '
+  'their lanes. Returns the number of lines.';
 
 CREATE OR REPLACE FUNCTION haul.require_all_free(p_jobs bigint[], p_free bigint[]) RETURNS void
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$

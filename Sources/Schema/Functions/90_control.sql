@@ -344,5 +344,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.move_to_priority(bigint[], smallint) IS
-  'Changes the priority of jobs, moves those that wait, and arms their lanes. Locks leases, held, job, scheduled and '
-  'ready in this order, then lanes.';
+  'Changes the priority of jobs, moves the waiting jobs, and calls arm() for their lanes. Locks leases, held, job, '
+  'scheduled and ready in this order, then lanes.';

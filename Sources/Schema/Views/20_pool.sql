@@ -38,8 +38,8 @@ COMMENT ON COLUMN haul.workers.state IS
   'alive; silent (no heartbeat for 3 s); dead (its leases expired or were rescued); draining; or stopped (it stopped '
   'gracefully).';
 COMMENT ON COLUMN haul.workers.running IS
-  'Number of jobs that the worker holds. It may exceed concurrency, because jobs that publish files or wait for '
-  'silent hosts do not count toward that limit.';
+  'Number of jobs that the worker holds. It may exceed concurrency, because jobs that rename finished files or wait '
+  'for silent hosts do not count toward that limit.';
 COMMENT ON COLUMN haul.workers.concurrency IS 'Maximum number of transfers that the worker runs at once.';
 COMMENT ON COLUMN haul.workers.rate IS
   'Current rate of all the worker''s transfers in bytes per second, including transfers that have just ended.';
