@@ -73,7 +73,9 @@ struct ErrorTests {
     let result = await download.result
     try await command("chattr", "-i", disk.path)
     guard case .failure(let error) = result else { throw Unexpected() }
-    #expect(error.errorClass == .notPermitted && error.message.contains("publish"), "\(error)")
+    #expect(
+      error.errorClass == .notPermitted
+        && error.message.contains("give the finished file its name"), "\(error)")
     #expect(error.errorNumber == EPERM && error.path == path)
   }
 
