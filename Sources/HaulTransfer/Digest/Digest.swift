@@ -1,6 +1,7 @@
 import HaulCLibcrypto
 
-/// A checksum algorithm that a job may require or a server may use. The cases are in order of strength, strongest first.
+/// A checksum algorithm that a job may require or a server may use. The cases are in order of preference: Haul uses the first
+/// one that is available.
 public enum DigestAlgorithm: String, Sendable, CaseIterable, Codable {
   /// SHA-256 (RFC 9530 §5).
   case sha256 = "sha-256"
