@@ -253,9 +253,7 @@ COMMENT ON FUNCTION haul.check_submission(uuid, text, text, boolean, integer, bi
 CREATE OR REPLACE FUNCTION haul.wrong_option(p_options jsonb) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
-  RETURN CASE WHEN p_options IS NULL THEN NULL WHEN jsonb_typeof(p_options) <> 'object' THEN 'options'
-    -- Measure the text, because pg_column_size() may see the compressed value of a row.
-    WHEN octet_length(p_options::text) > 65536 THEN 'options' ELSE (
+  RETURN CASE WHEN p_options IS NULL THEN NULL WHEN jsonb_typeof(p_options) <> 'object' THEN 'options' ELSE (
     SELECT e.key FROM jsonb_each(p_options) e WHERE NOT CASE
       WHEN e.value = 'null' THEN true
       WHEN e.key IN ('max_attempts', 'max_rescues', 'max_host_wait', 'connect_timeout', 'stall_timeout', 'length',
@@ -279,8 +277,21 @@ END
 $$;
 COMMENT ON FUNCTION haul.wrong_option(jsonb) IS
   'Returns the name of the first option, by name, whose value has the wrong type or is out of range; NULL = all '
-  'values are right. Returns "options" if p_options is not an object or exceeds 64 KiB. Unknown options may be '
-  'numbers, strings or booleans. Numbers have no fraction, and a URL has at most 8,000 bytes.';
+  'values are right. Returns "options" if p_options is not an object. Unknown options may be numbers, strings '
+  'or booleans. Numbers have no fraction, and a URL has at most 8,000 bytes.';
+
+-- Claims do not measure: earlier versions accepted longer options, and the defaults of a queue come on top.
+CREATE OR REPLACE FUNCTION haul.refused_option(p_options jsonb) RETURNS text
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
+BEGIN
+  -- Measure the text, because pg_column_size() may see the compressed value of a row.
+  RETURN coalesce(haul.wrong_option(p_options),
+    CASE WHEN octet_length((p_options - 'mirrors')::text) > 65536 THEN 'options' END);
+END
+$$;
+COMMENT ON FUNCTION haul.refused_option(jsonb) IS
+  'Returns the name of the first option that may not be submitted; NULL = all may. This is wrong_option(), or '
+  '"options" if p_options without its mirrors exceeds 64 KiB. Mirrors have their own limits.';
 
 -- Options that earlier versions accepted must not stop a settlement.
 CREATE OR REPLACE FUNCTION haul.number_option(p_options jsonb, p_name text) RETURNS integer
@@ -299,16 +310,16 @@ SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
   v_wrong record;
 BEGIN
-  IF haul.wrong_option(p_options) IS NOT NULL THEN
-    RAISE EXCEPTION 'the option "%" has an invalid value', haul.wrong_option(p_options)
+  IF haul.refused_option(p_options) IS NOT NULL THEN
+    RAISE EXCEPTION 'the option "%" has an invalid value', haul.refused_option(p_options)
       USING ERRCODE = 'HA004';
   END IF;
   IF p_options ? 'mirrors' THEN
     RAISE EXCEPTION 'mirrors belong to one file: give the mirrors on the line of that file' USING ERRCODE = 'HA004';
   END IF;
-  SELECT s.line, haul.wrong_option(s.options) AS option INTO v_wrong FROM haul.staging s
+  SELECT s.line, haul.refused_option(s.options) AS option INTO v_wrong FROM haul.staging s
   WHERE s.submission = p_submission AND s.line <= coalesce(p_last, 9223372036854775807)
-    AND s.options IS NOT NULL AND haul.wrong_option(s.options) IS NOT NULL
+    AND s.options IS NOT NULL AND haul.refused_option(s.options) IS NOT NULL
   ORDER BY s.line LIMIT 1;
   IF FOUND THEN
     RAISE EXCEPTION 'line %: the option "%" has an invalid value', v_wrong.line, v_wrong.option
@@ -317,5 +328,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.require_options(jsonb, uuid, bigint) IS
-  'Raises HA004 if no worker can read a value in p_options or in the options of a submission''s lines up to p_last '
+  'Raises HA004 if p_options or the options of a submission''s lines up to p_last have a refused_option() '
   '(NULL = all lines). Also raises HA004 if p_options has mirrors, because these belong to one file.';
