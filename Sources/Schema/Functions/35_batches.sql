@@ -76,6 +76,7 @@ $$;
 CREATE OR REPLACE FUNCTION haul.roll_up(p_limit integer) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
 DECLARE
+  v_week_ago timestamptz := clock_timestamp() - interval '7 days';
   v_changes jsonb;
   v_count integer;
   v_ended integer[];
@@ -116,7 +117,7 @@ BEGIN
   GROUP BY 1 HAVING sum(c.completed_then + c.failed_then + c.cancelled_then) > 0 ORDER BY 1
   ON CONFLICT (at) DO UPDATE SET completed = m.completed + excluded.completed, failed = m.failed + excluded.failed,
     cancelled = m.cancelled + excluded.cancelled, bytes = haul.whole(m.bytes::numeric + excluded.bytes);
-  DELETE FROM haul.minute WHERE at < clock_timestamp() - interval '7 days';
+  DELETE FROM haul.minute WHERE at < v_week_ago;
   PERFORM pg_notify('haul', 'batch:' || b.name) FROM haul.batch b WHERE b.id = ANY (v_ended);
   RETURN v_count;
 END

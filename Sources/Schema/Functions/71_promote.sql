@@ -4,12 +4,14 @@ CREATE OR REPLACE FUNCTION haul.move_due(p_limit integer, p_job bigint, p_host i
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off AS $$
 DECLARE
+  v_now timestamptz := clock_timestamp();
   v_moved jsonb;
 BEGIN
+  -- Compare with a variable: clock_timestamp() cannot be an index condition, so each row would be read.
   WITH moved AS (
     DELETE FROM haul.scheduled s USING (
       SELECT d.job FROM haul.scheduled d
-      WHERE d.run_at <= clock_timestamp() AND (p_job IS NULL OR d.job = p_job) AND (p_host IS NULL OR d.host = p_host)
+      WHERE d.run_at <= v_now AND (p_job IS NULL OR d.job = p_job) AND (p_host IS NULL OR d.host = p_host)
       ORDER BY d.run_at, d.job LIMIT p_limit FOR UPDATE SKIP LOCKED) d
     WHERE s.job = d.job RETURNING s.*
   ), ready AS (
@@ -29,13 +31,14 @@ COMMENT ON FUNCTION haul.move_due(integer, bigint, integer) IS
 CREATE OR REPLACE FUNCTION haul.take_due(p_limit integer, p_host integer) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
+  v_now timestamptz := clock_timestamp();
   v_job bigint;
   v_moved jsonb := '[]';
 BEGIN
   RETURN haul.move_due(p_limit, NULL, p_host);
 EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded THEN
   FOR v_job IN SELECT d.job FROM haul.scheduled d
-    WHERE d.run_at <= clock_timestamp() AND (p_host IS NULL OR d.host = p_host)
+    WHERE d.run_at <= v_now AND (p_host IS NULL OR d.host = p_host)
     ORDER BY d.run_at, d.job LIMIT p_limit FOR UPDATE SKIP LOCKED
   LOOP
     BEGIN
@@ -59,6 +62,7 @@ CREATE OR REPLACE FUNCTION haul.promote_hosts(p_limit integer, p_host integer, O
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off AS $$
 DECLARE
+  v_now timestamptz := clock_timestamp();
   v_moved jsonb;
   v_held bigint[];
   v_moves jsonb;
@@ -81,7 +85,7 @@ BEGIN
   -- For jobs that were held too long or switch to a mirror: lock both lanes of each job, in key order with the lanes
   -- above. Then check again and move them.
   SELECT coalesce(array_agg(t.job), '{}') INTO v_held FROM (
-    SELECT r.job FROM haul.ready r WHERE r.instance <> 0 AND r.hold_until <= clock_timestamp()
+    SELECT r.job FROM haul.ready r WHERE r.instance <> 0 AND r.hold_until <= v_now
       AND (p_host IS NULL OR r.host = p_host)
     ORDER BY r.hold_until LIMIT p_limit) t;
   PERFORM haul.arm(array_agg(a.host), array_agg(a.queue), array_agg(a.instance), array_agg(a.priority),
@@ -102,7 +106,7 @@ BEGIN
   -- not wait for a job that an operator is withdrawing: that session may be waiting for a lane.
   UPDATE haul.ready r SET instance = 0, hold_until = NULL WHERE r.job IN (
     SELECT k.job FROM haul.ready k
-    WHERE k.job = ANY (v_held) AND k.instance <> 0 AND k.hold_until <= clock_timestamp() FOR UPDATE SKIP LOCKED);
+    WHERE k.job = ANY (v_held) AND k.instance <> 0 AND k.hold_until <= v_now FOR UPDATE SKIP LOCKED);
   GET DIAGNOSTICS unheld = ROW_COUNT;
   IF v_moves IS NOT NULL THEN
     PERFORM haul.move_waiting(v_moves);
@@ -126,7 +130,8 @@ COMMENT ON FUNCTION haul.promote_hosts(integer, integer) IS
 CREATE OR REPLACE FUNCTION haul.promote_by_host(p_limit integer, OUT due integer, OUT unheld integer)
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off SET enable_seqscan = off AS $$
 DECLARE
-  v_until timestamptz := clock_timestamp() + interval '500 milliseconds';
+  v_now timestamptz := clock_timestamp();
+  v_until timestamptz := v_now + interval '500 milliseconds';
   v_done integer[] := '{}';
   v_patience text;
   v_host integer;
@@ -138,8 +143,8 @@ BEGIN
     PERFORM set_config('lock_timeout', v_patience, true);
     FOR v_host IN
       SELECT w.host FROM (
-        SELECT s.host FROM haul.scheduled s WHERE s.run_at <= clock_timestamp()
-        UNION SELECT r.host FROM haul.ready r WHERE r.instance <> 0 AND r.hold_until <= clock_timestamp()
+        SELECT s.host FROM haul.scheduled s WHERE s.run_at <= v_now
+        UNION SELECT r.host FROM haul.ready r WHERE r.instance <> 0 AND r.hold_until <= v_now
         UNION SELECT l.host FROM haul.leaving l) w
       WHERE w.host <> ALL (v_done) ORDER BY random()
     LOOP

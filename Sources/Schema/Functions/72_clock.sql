@@ -45,11 +45,14 @@ COMMENT ON FUNCTION haul.mended_at_once() IS
   'leader.';
 
 CREATE OR REPLACE FUNCTION haul.mend_times(p_limit integer) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  v_latest timestamptz := clock_timestamp() + haul.hold_time();
 BEGIN
   PERFORM haul.mend_waits(p_limit);
-  UPDATE haul.ready r SET hold_until = clock_timestamp() + haul.hold_time() FROM (
-    SELECT k.job FROM haul.ready k WHERE k.instance <> 0 AND k.hold_until > clock_timestamp() + haul.hold_time()
+  UPDATE haul.ready r SET hold_until = v_latest FROM (
+    SELECT k.job FROM haul.ready k WHERE k.instance <> 0 AND k.hold_until > v_latest
     ORDER BY k.hold_until LIMIT p_limit FOR UPDATE SKIP LOCKED) k
   WHERE r.job = k.job;
   PERFORM haul.mend_hosts(p_limit);

@@ -81,6 +81,45 @@ struct PlanTests {
     }
   }
 
+  @Test func `a round of the leader reads what is due, however much waits`() async throws {
+    try await Pool.open { pool in
+      let round = """
+        SET auto_explain.log_min_duration = 0;
+        SELECT haul.rescue(), haul.promote(100) \\g /dev/null
+        SELECT haul.promote_by_host(100), haul.take_due(100, 1) \\g /dev/null
+        INSERT INTO haul.batch_change (batch, at, jobs, completed, failed, cancelled, bytes)
+          VALUES (0, now(), 0, 0, 0, 0, 0);
+        SELECT haul.roll_up(100) \\g /dev/null
+        SET auto_explain.log_min_duration = -1;
+
+        """
+      let plans = try await Self.plans(
+        pool,
+        """
+        \(round)
+        INSERT INTO haul.ready (queue, host, instance, priority, job, hold_until)
+          SELECT 1, 1, 1, 5, n, clock_timestamp() + interval '4 minutes' FROM generate_series(1, 20000) n;
+        INSERT INTO haul.scheduled (job, queue, host, instance, priority, run_at)
+          SELECT n, 1, 1, 0, 5, clock_timestamp() + interval '1 hour' FROM generate_series(20001, 40000) n;
+        INSERT INTO haul.minute (at, completed, failed, cancelled, bytes)
+          SELECT clock_timestamp() - n * interval '1 minute', 0, 0, 0, 0 FROM generate_series(1, 10000) n;
+        \(round)
+        ANALYZE;
+        \(round)
+        DELETE FROM haul.ready;
+        DELETE FROM haul.scheduled;
+        """)
+      for index in ["ready_hold", "scheduled_due"] {
+        #expect(plans.contains { !$0.root.scans(of: index).isEmpty }, "nobody looks into \(index)")
+      }
+      for plan in plans {
+        for complaint in plan.root.complaints(["ready", "scheduled", "minute"], Self.mostRows) {
+          Issue.record("\(complaint) in: \(plan.text)")
+        }
+      }
+    }
+  }
+
   /// Settings that the plans above do not need at that size, and at others do: the planner's where a function reads big tables
   /// by itself, that no plan is made anew at each call, and that none is compiled.
   private static let pins = [
