@@ -33,10 +33,12 @@ BEGIN
     v_pool.timeline IS NOT NULL AND p.database <> v_pool.database
   INTO v_is_later, v_is_copy FROM haul.pool p;
   IF v_has_crashed THEN
-    -- If the clock was ahead before the crash, times from then lie in the future. rescue() must see that.
+    -- If the clock was ahead before the crash, times from then lie in the future. rescue() must see that, but not once
+    -- more because of hosts that mend_hosts() has not corrected yet.
     INSERT INTO haul.pulse (server_start, round_at, grace_until)
     VALUES (pg_postmaster_start_time(), greatest(clock_timestamp(), (SELECT max(w.heartbeat_at) FROM haul.worker w),
-      (SELECT max(h.last_start) FROM haul.host h)), clock_timestamp()
+      (SELECT max(h.last_start) FROM haul.host h
+        WHERE NOT EXISTS (SELECT FROM haul.clock_host c WHERE c.host = h.id))), clock_timestamp()
       + CASE WHEN EXISTS (SELECT FROM haul.lease) THEN haul.lease_expiry() ELSE '0' END)
     ON CONFLICT DO NOTHING;
   END IF;

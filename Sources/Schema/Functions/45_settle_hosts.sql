@@ -121,22 +121,24 @@ CREATE OR REPLACE FUNCTION haul.block_hosts(p_done jsonb, p_now timestamptz) RET
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
   UPDATE haul.host h SET
-    blocked_until = greatest(h.blocked_until, p_now + make_interval(secs => b.delay)),
-    block_reason = CASE WHEN h.blocked_until > p_now THEN h.block_reason ELSE b.error END,
+    blocked_until = greatest(b.until, p_now + make_interval(secs => b.delay)),
+    block_reason = CASE WHEN b.until > p_now THEN h.block_reason ELSE b.error END,
     -- Several transfers that fail together count as one failure. If a host reports too many requests, halve its limit.
-    failures = CASE WHEN h.blocked_until > p_now THEN h.failures ELSE greatest(h.failures, 0) + 1 END,
-    cap = CASE WHEN b.error = 'rate_limited' AND (h.blocked_until > p_now) IS NOT TRUE
+    failures = CASE WHEN b.until > p_now THEN h.failures ELSE greatest(h.failures, 0) + 1 END,
+    cap = CASE WHEN b.error = 'rate_limited' AND (b.until > p_now) IS NOT TRUE
       THEN greatest(1, h.cap / 2) ELSE h.cap END,
     successes = 0,
-    trouble_since = CASE WHEN h.blocked_until > p_now - haul.trouble_memory()
+    trouble_since = CASE WHEN b.until > p_now - haul.trouble_memory()
       THEN coalesce(h.trouble_since, p_now) ELSE p_now END
   FROM (
-    SELECT d.blocks AS name, max(d.delay) AS delay, max(d.error) AS error
-    FROM jsonb_to_recordset(p_done)
-      AS d(blocks text, delay double precision, state haul.job_state, error text)
-    WHERE d.state = 'scheduled' AND haul.disposition(d.error) = 'host' GROUP BY d.blocks) b
-  JOIN haul.host_name n ON n.name = b.name CROSS JOIN LATERAL haul.host_now(n.id) k
-  WHERE h.ctid = k.place;
+    SELECT d.delay, d.error, k.place, haul.mended_block(n.id, k.blocked_until) AS until
+    FROM (
+      SELECT d.blocks AS name, max(d.delay) AS delay, max(d.error) AS error
+      FROM jsonb_to_recordset(p_done)
+        AS d(blocks text, delay double precision, state haul.job_state, error text)
+      WHERE d.state = 'scheduled' AND haul.disposition(d.error) = 'host' GROUP BY d.blocks) d
+    JOIN haul.host_name n ON n.name = d.name CROSS JOIN LATERAL haul.host_now(n.id) k) b
+  WHERE h.ctid = b.place;
 END
 $$;
 COMMENT ON FUNCTION haul.block_hosts(jsonb, timestamptz) IS

@@ -7,12 +7,19 @@ BEGIN
   -- Finish the retries of an earlier step first.
   PERFORM haul.mend_waits(2147483647);
   UPDATE haul.pulse SET round_at = '-infinity', grace_until = '-infinity', promoted_at = NULL,
-    stepped_at = p_now, step = p_step, mended_to = 0, hosts_left = ARRAY(
-      SELECT h.id FROM haul.host h
-      WHERE greatest(h.last_start, h.trouble_since, h.next_start, h.range_unsafe_until) > p_now
-        OR h.blocked_until > p_now AND h.block_reason IS DISTINCT FROM 'operator'
-        OR h.id IN (SELECT l.host FROM haul.lane l WHERE l.next_at > p_now)
-      ORDER BY h.id);
+    stepped_at = p_now, step = p_step;
+  INSERT INTO haul.clock_step AS c (stepped_at, step, mended_to) VALUES (p_now, p_step, 0)
+  ON CONFLICT (single) DO UPDATE SET stepped_at = p_now, step = p_step, mended_to = 0;
+  -- A host of an earlier step whose block has not changed since then must make up for both steps.
+  INSERT INTO haul.clock_host AS c (host, blocked_until, step)
+  SELECT h.id, CASE WHEN h.blocked_until > p_now AND h.block_reason IS DISTINCT FROM 'operator' THEN h.blocked_until
+    END, p_step
+  FROM haul.host h
+  WHERE greatest(h.last_start, h.trouble_since, h.next_start, h.range_unsafe_until) > p_now
+    OR h.blocked_until > p_now AND h.block_reason IS DISTINCT FROM 'operator'
+    OR h.id IN (SELECT l.host FROM haul.lane l WHERE l.next_at > p_now)
+  ON CONFLICT (host) DO UPDATE SET blocked_until = excluded.blocked_until,
+    step = CASE WHEN c.blocked_until = excluded.blocked_until THEN c.step ELSE '0' END + p_step;
   -- Forget how far claims have looked at the lanes of their queues.
   UPDATE haul.worker_call c SET seen = '{}' FROM (
     SELECT k.worker FROM haul.worker_call k WHERE k.seen <> '{}' ORDER BY k.worker FOR UPDATE) k
@@ -70,54 +77,60 @@ DECLARE
   v_from bigint;
   v_step interval;
   v_stepped timestamptz;
+  v_latest timestamptz;
   v_last bigint;
 BEGIN
-  SELECT p.mended_to, p.step, p.stepped_at INTO v_from, v_step, v_stepped
-  FROM haul.pulse p WHERE p.mended_to IS NOT NULL;
+  SELECT c.mended_to, c.step, c.stepped_at INTO v_from, v_step, v_stepped FROM haul.clock_step c;
   IF NOT FOUND THEN
     RETURN;
   END IF;
+  -- If the clock was set back once more, it has shown later times since the step.
+  v_latest := greatest(v_now, (SELECT p.round_at FROM haul.pulse p));
   SELECT max(t.job) INTO v_last FROM (
     (SELECT h.job FROM haul.held h WHERE h.job > v_from ORDER BY h.job LIMIT p_limit)
     UNION ALL (SELECT s.job FROM haul.scheduled s WHERE s.job > v_from ORDER BY s.job LIMIT p_limit)
     ORDER BY job LIMIT p_limit) t;
-  -- Keep the time of an untried job, because a person has set it. Keep the wait of a job that was tried after the step,
-  -- because it is correct.
+  IF v_last IS NULL THEN
+    DELETE FROM haul.clock_step;
+    RETURN;
+  END IF;
+  -- Keep the time of an untried job, because a person has set it. Keep the wait of a job that was tried or submitted
+  -- again after the step, because it is correct.
   UPDATE haul.held h SET run_at = greatest(v_now, h.run_at - v_step) FROM (
     SELECT k.job FROM haul.held k WHERE k.job > v_from AND k.job <= v_last AND k.run_at > v_now
       AND EXISTS (SELECT FROM haul.attempt a WHERE a.job = k.job) AND NOT EXISTS (
-        SELECT FROM haul.attempt a WHERE a.job = k.job AND a.ended_at BETWEEN v_stepped AND v_now)
+        SELECT FROM haul.attempt a WHERE a.job = k.job AND a.ended_at BETWEEN v_stepped AND v_latest)
+      AND NOT EXISTS (SELECT FROM haul.job j WHERE j.id = k.job AND j.submitted_at BETWEEN v_stepped AND v_latest)
     ORDER BY k.job FOR UPDATE SKIP LOCKED) k
   WHERE h.job = k.job;
   UPDATE haul.scheduled s SET run_at = greatest(v_now, s.run_at - v_step) FROM (
     SELECT k.job FROM haul.scheduled k WHERE k.job > v_from AND k.job <= v_last AND k.run_at > v_now
       AND EXISTS (SELECT FROM haul.attempt a WHERE a.job = k.job) AND NOT EXISTS (
-        SELECT FROM haul.attempt a WHERE a.job = k.job AND a.ended_at BETWEEN v_stepped AND v_now)
+        SELECT FROM haul.attempt a WHERE a.job = k.job AND a.ended_at BETWEEN v_stepped AND v_latest)
+      AND NOT EXISTS (SELECT FROM haul.job j WHERE j.id = k.job AND j.submitted_at BETWEEN v_stepped AND v_latest)
     ORDER BY k.job FOR UPDATE SKIP LOCKED) k
   WHERE s.job = k.job;
-  UPDATE haul.pulse SET mended_to = v_last;
+  UPDATE haul.clock_step SET mended_to = v_last;
 END
 $$;
 COMMENT ON FUNCTION haul.mend_waits(integer) IS
-  'Corrects the retry times of the next p_limit waiting jobs after pulse.mended_to, as described in mend_clock(). '
+  'Corrects the retry times of the next p_limit waiting jobs after clock_step.mended_to, as described in mend_clock(). '
   'Does nothing once all jobs have been checked. Skips rows that another session holds.';
 
 CREATE OR REPLACE FUNCTION haul.mend_hosts(p_limit integer) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
-  v_left integer[];
-  v_step interval;
   v_hosts integer[];
 BEGIN
-  SELECT p.hosts_left, p.step INTO v_left, v_step FROM haul.pulse p WHERE p.hosts_left IS NOT NULL;
-  IF NOT FOUND THEN
+  IF NOT EXISTS (SELECT FROM haul.clock_host) THEN
     RETURN;
   END IF;
-  -- A host stays in the list while another session holds it or one of its lanes.
+  -- A host stays in clock_host while another session holds it or one of its lanes.
   v_hosts := ARRAY(
-    SELECT h.id FROM unnest(v_left) AS u(id) JOIN haul.host h ON h.id = u.id
-    ORDER BY h.id LIMIT p_limit FOR UPDATE OF h SKIP LOCKED);
+    SELECT h.id FROM haul.clock_host c JOIN haul.host h ON h.id = c.host
+    ORDER BY c.host LIMIT p_limit FOR UPDATE OF h SKIP LOCKED);
   WITH free AS MATERIALIZED (
     SELECT l.host, l.queue, l.instance FROM haul.lane l WHERE l.host = ANY (v_hosts) AND l.head IS NOT NULL
     ORDER BY l.host, l.queue, l.instance FOR UPDATE SKIP LOCKED
@@ -126,24 +139,34 @@ BEGIN
     EXCEPT SELECT f.host, f.queue, f.instance FROM free f
   )
   SELECT ARRAY(SELECT unnest(v_hosts) EXCEPT SELECT t.host FROM taken t) INTO v_hosts;
+  -- The other times have an upper bound, so a time that was written after the step stays.
   UPDATE haul.host h SET last_start = least(h.last_start, v_now), trouble_since = least(h.trouble_since, v_now),
     next_start = least(h.next_start, v_now + h.min_interval * h.burst),
     range_unsafe_until = least(h.range_unsafe_until, v_now + interval '1 hour'),
     blocked_until = CASE WHEN h.block_reason IS DISTINCT FROM 'operator' AND h.blocked_until > v_now
-      THEN greatest(v_now, h.blocked_until - v_step) ELSE h.blocked_until END
+      THEN greatest(v_now, haul.mended_block(h.id, h.blocked_until)) ELSE h.blocked_until END
   WHERE h.id = ANY (v_hosts);
   UPDATE haul.range_unsafe u SET until = v_now + interval '1 hour'
   WHERE u.host = ANY (v_hosts) AND u.until > v_now + interval '1 hour';
   -- A claim that meets a lane too early moves it on.
   PERFORM haul.wake_lanes(v_hosts);
-  -- Hosts that were deleted meanwhile leave the list too.
-  UPDATE haul.pulse SET hosts_left = (
-    SELECT array_agg(l.id ORDER BY l.id)
-    FROM (SELECT unnest(v_left) AS id EXCEPT SELECT unnest(v_hosts)) l
-    WHERE EXISTS (SELECT FROM haul.host h WHERE h.id = l.id));
+  -- Hosts that were deleted meanwhile leave too.
+  DELETE FROM haul.clock_host c WHERE c.host = ANY (v_hosts)
+    OR NOT EXISTS (SELECT FROM haul.host h WHERE h.id = c.host);
 END
 $$;
 COMMENT ON FUNCTION haul.mend_hosts(integer) IS
-  'Corrects the times of at most p_limit hosts of pulse.hosts_left and their lanes, as described in mend_clock(). '
-  'A host stays in the list while another session holds it or one of its lanes. Locks hosts by id, then lanes, and '
+  'Corrects the times of at most p_limit hosts of clock_host and their lanes, as described in mend_clock(). '
+  'A host stays in clock_host while another session holds it or one of its lanes. Locks hosts by id, then lanes, and '
   'never waits.';
+
+CREATE OR REPLACE FUNCTION haul.mended_block(p_host integer, p_until timestamptz) RETURNS timestamptz
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
+BEGIN
+  RETURN coalesce((SELECT p_until - c.step FROM haul.clock_host c WHERE c.host = p_host AND c.blocked_until = p_until),
+    p_until);
+END
+$$;
+COMMENT ON FUNCTION haul.mended_block(integer, timestamptz) IS
+  'Returns the end of a host''s block. If it was written while the database''s clock was ahead and mend_hosts() has '
+  'not corrected it yet, returns the corrected end. p_until: host.blocked_until. The caller must have locked the host.';

@@ -157,8 +157,11 @@ BEGIN
     RAISE EXCEPTION '"%" is not a host such as example.org or example.org:8443', p_name USING ERRCODE = 'HA004';
   END IF;
   PERFORM haul.ensure_hosts(ARRAY[p_name], p_used => false);
+  -- Lock in one statement and read in the next, because mended_block() depends on the host.
+  PERFORM FROM haul.host h WHERE h.name = p_name FOR UPDATE;
   UPDATE haul.host SET block_reason = 'operator', blocked_until = greatest(
-    coalesce(clock_timestamp() + p_for, 'infinity'), CASE WHEN block_reason <> 'operator' THEN blocked_until END)
+    coalesce(clock_timestamp() + p_for, 'infinity'),
+    CASE WHEN block_reason <> 'operator' THEN haul.mended_block(id, blocked_until) END)
   WHERE name = p_name;
   PERFORM haul.note_operation('host block', concat_ws(' for ', 'host ' || p_name, p_for::text));
 END

@@ -157,4 +157,33 @@ struct UpgradeTests {
       #expect(report.applied == Array(13...Schema.version) && report.refreshed.count == 1)
     }
   }
+
+  @Test func `corrections that have begun go on after an upgrade from version 22`() async throws {
+    try await withTestDatabase(.empty) { database in
+      let connection = try await database.connect()
+      var earlier = Schema.edition
+      earlier.migrations.removeAll { $0.version > 22 }
+      earlier.repeatables = []
+      _ = try await Migrator.migrate(connection, edition: earlier, roles: .shared)
+      try await connection.script(
+        """
+        INSERT INTO haul.host (id, name, cap, policy_cap, min_interval, blocked_until)
+          VALUES (7, 'a.test', 4, 4, '0', 'tomorrow'), (8, 'b.test', 4, 4, '0', NULL);
+        INSERT INTO haul.pulse (server_start, round_at, grace_until, stepped_at, step, mended_to, hosts_left)
+          VALUES (now(), now(), now(), now(), '2 hours', 5, '{7,8,9}');
+        """)
+      _ = try await Migrator.migrate(connection, roles: .shared)
+      let migration = try #require(Schema.migrations.first { $0.version == 23 })
+      try await connection.script(migration.sql)
+      let left = try await connection.query(
+        """
+        SELECT format('%s %s %s', s.mended_to, s.step, string_agg(format('%s %s %s', h.host,
+          h.blocked_until = 'tomorrow', h.step), ', ' ORDER BY h.host))
+        FROM haul.clock_step s, haul.clock_host h GROUP BY s.mended_to, s.step
+        """)
+      #expect(
+        try left.map { try $0.decode(0, as: String.self) }
+          == ["5 02:00:00 7 t 02:00:00, 8  02:00:00"])
+    }
+  }
 }

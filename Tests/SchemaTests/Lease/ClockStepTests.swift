@@ -19,15 +19,6 @@ struct ClockStepTests {
     }
   }
 
-  /// Sets the clock back by two hours. One round of the leader then corrects at most `number` of each kind.
-  private func stepBack(_ pool: Pool, mendingAtOnce number: Int) async throws {
-    try await pool.execute(
-      """
-      CREATE OR REPLACE FUNCTION haul.mended_at_once() RETURNS integer LANGUAGE sql IMMUTABLE RETURN \(number)
-      """)
-    try await pool.execute("UPDATE haul.pulse SET round_at = round_at + interval '2 hours'")
-  }
-
   private func alarm(_ pool: Pool) async throws -> Bool {
     try await pool.value("SELECT alarming FROM haul.vitals WHERE vital = 'clock_step'")
   }
@@ -209,7 +200,7 @@ struct ClockStepTests {
         try await pool.execute(
           "UPDATE haul.\(table) SET run_at = clock_timestamp() + interval '10 hours'")
       }
-      try await stepBack(pool, mendingAtOnce: 2)
+      try await pool.setClockBack(mendingAtOnce: 2)
       for mended in [2, 4, 5, 5, 5] {
         _ = try await pool.jobs.rescue()
         #expect(
@@ -245,7 +236,7 @@ struct ClockStepTests {
         """)
       try await pool.execute(
         "UPDATE haul.ready SET hold_until = clock_timestamp() + interval '10 hours'")
-      try await stepBack(pool, mendingAtOnce: 2)
+      try await pool.setClockBack(mendingAtOnce: 2)
       for mended in [2, 4, 5, 5, 5] {
         _ = try await pool.jobs.rescue()
         #expect(
