@@ -20,6 +20,11 @@ BEGIN
     OR h.id IN (SELECT l.host FROM haul.lane l WHERE l.next_at > p_now)
   ON CONFLICT (host) DO UPDATE SET blocked_until = excluded.blocked_until,
     step = CASE WHEN c.blocked_until = excluded.blocked_until THEN c.step ELSE '0' END + p_step;
+  -- The leader continues a command on a batch whose operator is gone. A step that holds its batch renews this itself.
+  UPDATE haul.batch b SET swept_at = p_now FROM (
+    SELECT k.id FROM haul.batch k WHERE k.sweep IS NOT NULL AND k.swept_at > p_now
+    ORDER BY k.id FOR UPDATE SKIP LOCKED) k
+  WHERE b.id = k.id;
   -- Forget how far claims have looked at the lanes of their queues.
   UPDATE haul.worker_call c SET seen = '{}' FROM (
     SELECT k.worker FROM haul.worker_call k WHERE k.seen <> '{}' ORDER BY k.worker FOR UPDATE) k
@@ -42,9 +47,10 @@ END
 $$;
 COMMENT ON FUNCTION haul.mend_clock(timestamptz, interval) IS
   'Corrects times that were written while the clock was ahead by p_step: leases, retries, held part files, '
-  'submissions, automatic blocks and the next starts of hosts. Keeps times that a person has set: the start of an '
-  'untried job, and an operator''s block. A time that was written before the clock was ahead becomes earlier by '
-  'p_step. Locks in the usual order. Leaves waiting jobs and hosts to mend_times(), which corrects them in steps.';
+  'submissions, commands on batches, automatic blocks and the next starts of hosts. Keeps times that a person has '
+  'set: the start of an untried job, and an operator''s block. A time that was written before the clock was ahead '
+  'becomes earlier by p_step. Locks in the usual order. Leaves waiting jobs and hosts to mend_times(), which corrects '
+  'them in steps.';
 
 CREATE OR REPLACE FUNCTION haul.mended_at_once() RETURNS integer LANGUAGE sql IMMUTABLE RETURN 20000;
 COMMENT ON FUNCTION haul.mended_at_once() IS
