@@ -176,4 +176,33 @@ struct ClockMendTests {
       #expect(try await pool.value("SELECT swept_at <= clock_timestamp() FROM haul.batch"))
     }
   }
+
+  /// A start on a host with an interval, and a part file that waits for its worker.
+  @Test(arguments: [
+    "SELECT next_start::text FROM haul.host WHERE name = 'b.test'",
+    "SELECT hold_until::text FROM haul.ready WHERE instance <> 0",
+  ])
+  func `what begins after the step is not corrected`(written: String) async throws {
+    try await Pool.open { pool in
+      try await pool.execute("SELECT haul.set_host('b.test', 4, 3600, 1)")
+      try await pool.submit(1)
+      let worker = try await pool.worker()
+      let lease = try await worker.claimOne()
+      try await pool.submit(2, to: "b.test")
+      try await pool.endGrace()
+      try await pool.execute(
+        "UPDATE haul.host SET last_start = clock_timestamp() + interval '2 hours'")
+      try await pool.setClockBack(mendingAtOnce: 1)
+      _ = try await pool.jobs.rescue()
+      try await pool.hear(worker)
+      _ = try await worker.claimOne()
+      try await worker.checkpoint(lease, instance: pool.instance)
+      try await worker.end(lease, .released)
+      let before: String = try await pool.value(written)
+      #expect(try await pool.value("SELECT count(*) FROM haul.clock_host") == 1)
+      for _ in 1...3 { _ = try await pool.jobs.rescue() }
+      #expect(try await pool.value("SELECT count(*) FROM haul.clock_host") == 0)
+      #expect(try await pool.value(written) == before)
+    }
+  }
 }
