@@ -25,7 +25,7 @@ extension Refusal {
         "haul submit: there is no queue \"nope\". Queues: default, films."),
       Refusal(
         "submit http://h/b --out x", 65,
-        "haul submit: job 1 already downloads another URL to the path \"x\". Give this line another path, or let"
+        "haul submit: job 1 already downloads another URL to the path \"x\". Give this line another path, or replace"
       ),
       Refusal("pause --batch nope", 65, "haul pause: there is no batch \"nope\" in the pool "),
       Refusal("jobs --batch nope", 65, "haul jobs: there is no batch \"nope\" in the pool "),

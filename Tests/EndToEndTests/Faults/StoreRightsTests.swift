@@ -83,7 +83,7 @@ struct StoreRightsTests {
       #expect(error == "not_permitted")
       #expect(
         message
-          == "cannot publish docs/new/a: Permission denied; \(pool.directory)/docs belongs to nobody, and this process runs as root"
+          == "cannot give the finished file its name docs/new/a: Permission denied; \(pool.directory)/docs belongs to nobody, and this process runs as root"
       )
       // Nothing was fetched in vain.
       #expect(origin.log.value.exchanges.isEmpty)

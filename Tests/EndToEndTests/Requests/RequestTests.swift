@@ -121,7 +121,7 @@ import Testing
       let junk = try secret("hunter2", "junk", in: directory)
       let worker = ["worker", "--store", "data=\(pool.directory)"]
       let cases: [([String], Int32, String)] = [
-        (["submit", "http://h/a", "--header", "Cookie: hunter2"], 64, "name a credential"),
+        (["submit", "http://h/a", "--header", "Cookie: hunter2"], 64, "use a credential"),
         (["get", "http://h/a", "--header", "Cookie: hunter2"], 64, "Use --cookies for cookies"),
         (
           ["get", "http://h/a", "--header", "Authorization: hunter2"], 64,
