@@ -41,7 +41,8 @@ BEGIN
     RETURN;
   END IF;
   INSERT INTO haul.operation (at, ended_at, login, pid, action, target, jobs, first_jobs)
-  VALUES (clock_timestamp(), clock_timestamp(), session_user, pg_backend_pid(), p_action, v_target, p_jobs,
+  -- The command began before it changed its first job.
+  VALUES (statement_timestamp(), clock_timestamp(), session_user, pg_backend_pid(), p_action, v_target, p_jobs,
     coalesce(p_first[:100], '{}'))
   RETURNING id INTO v_id;
   DELETE FROM haul.operation o WHERE o.id IN (

@@ -17,8 +17,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.take_back_command(jsonb, text, text, integer) IS
-  'Withdraws p_command from up to p_limit running jobs of a selector whose workers have not carried it out yet. The '
-  'selector treats these jobs as jobs in the state p_state. Returns these jobs. Locks leases in job order.';
+  'Withdraws p_command from up to p_limit running jobs of a selector whose workers have not carried it out yet; NULL = '
+  'from all of them. The selector treats these jobs as jobs in the state p_state. Returns these jobs. Locks leases in '
+  'job order.';
 
 CREATE OR REPLACE FUNCTION haul.redo(p_jobs bigint[]) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
@@ -53,9 +54,9 @@ DECLARE
   v_jobs bigint[];
   v_late bigint[];
   v_due integer;
-  v_back bigint[];
+  v_back bigint[] := '{}';
 BEGIN
-  since := coalesce(p_since, clock_timestamp());
+  since := p_since;
   PERFORM haul.require_read_committed();
   PERFORM haul.check_selector(p_selector);
   IF p_if_exists NOT IN ('fail', 'skip', 'replace', 'rename') THEN
@@ -70,8 +71,12 @@ BEGIN
     RETURN;
   END IF;
   -- A running job with a cancel command counts as cancelled. It keeps running. If its worker has already stopped it, it
-  -- waits again.
-  v_back := haul.take_back_command(p_selector, 'cancel', 'cancelled', p_limit);
+  -- waits again. Only the first call withdraws commands, and all of them: a command that comes between two calls is later
+  -- than this one, and wins. Jobs that workers settle while this call waits for their leases end before `since`.
+  IF p_since IS NULL THEN
+    v_back := haul.take_back_command(p_selector, 'cancel', 'cancelled', NULL);
+    since := clock_timestamp();
+  END IF;
   v_ended := ARRAY(
     SELECT o.job FROM haul.outcome o
     WHERE o.state <> 'completed' AND o.finished_at < since AND (v_ids IS NULL OR o.job = ANY (v_ids))
@@ -92,13 +97,13 @@ BEGIN
   PERFORM haul.arm_jobs(v_jobs);
   PERFORM pg_notify('haul', 'queues:all');
   changed := cardinality(v_jobs) + v_due + cardinality(v_back);
-  more := cardinality(v_ended) = p_limit OR cardinality(v_back) = p_limit;
+  more := cardinality(v_ended) = p_limit;
   PERFORM haul.note_operation('retry', haul.selector_text(p_selector), changed, v_jobs || v_late || v_back);
 END
 $$;
 COMMENT ON FUNCTION haul.retry(jsonb, integer, bigint, text, timestamptz) IS
   'Queues failed and cancelled jobs of a selector again and forgives their earlier attempts. Call it like pause(). '
-  'Also withdraws a cancellation that a worker has not carried out. If a job is selected by id and waits for its next '
-  'try, it becomes due at once. p_if_exists (fail, skip, replace or rename): what the jobs do from now on if their '
-  'file exists; NULL = as before. p_since: "since" of the first reply, so that jobs that fail again meanwhile are not '
-  'queued twice.';
+  'The first call also withdraws all cancellations that workers have not carried out. If a job is selected by id and '
+  'waits for its next try, it becomes due at once. p_if_exists (fail, skip, replace or rename): what the jobs do from '
+  'now on if their file exists; NULL = as before. p_since: "since" of the first reply. Later calls then skip jobs that '
+  'fail or are cancelled after the first call.';

@@ -65,6 +65,38 @@ struct ControlTests {
     }
   }
 
+  /// 1. A retry of a queue has done its first step. 2. Another operator cancels a running job. 3. The retry continues.
+  @Test func `a retry of many steps leaves a later cancellation alone`() async throws {
+    try await Pool.open { pool in
+      let jobs = try await pool.submit(5)
+      let worker = try await pool.worker()
+      let leases = try await worker.claim(2)
+      let others = jobs.filter { job in !leases.contains { $0.job == job } }
+      #expect(try await pool.jobs.control(.cancel, Self.ids(others + [leases[0].job])) == 4)
+      let other = try await pool.connect()
+      func step(_ sweep: Int64?, _ since: String?) async throws -> Row {
+        let rows = try await other.query(
+          """
+          SELECT changed, more, sweep, since::text FROM haul.retry('{"queue": "\(Pool.name)"}', p_limit => 1,
+            p_sweep => $1, p_since => $2::timestamptz)
+          """, [sweep, since])
+        return try #require(rows.first)
+      }
+      let first = try await step(nil, nil)
+      // It withdraws the earlier cancellation and queues one of the three jobs.
+      #expect(try first.decode("changed", as: Int.self) == 2)
+      #expect(try await pool.jobs.control(.cancel, Self.ids([leases[1].job])) == 1)
+      let (sweep, since): (Int64?, String?) = (
+        try first.decode("sweep"), try first.decode("since")
+      )
+      var isMore = true
+      while isMore { isMore = try await step(sweep, since).decode("more") }
+      #expect(try await worker.heartbeat(leases).commands.map(\.job) == [leases[1].job])
+      #expect(try await worker.end(leases[1], .released) == "cancelled")
+      #expect(try await pool.states() == ["queued": 3, "running": 1, "cancelled": 1])
+    }
+  }
+
   @Test func `a pause not yet carried out is taken back, a cancel is not weakened`() async throws {
     try await Pool.open { pool in
       let jobs = try await pool.submit(2)
