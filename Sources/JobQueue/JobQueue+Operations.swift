@@ -12,6 +12,18 @@ package struct OperationRow: Sendable, Decodable, Equatable {
   package let firstJobs: [Int64]
 }
 
+/// The last command that is known to have changed a job.
+package struct LastOperation: Sendable, Decodable, Equatable {
+  package let operation: OperationRow
+  /// Whether no later command can have changed the job. Commands that change more than 100 jobs record only the first 100.
+  package let isCertain: Bool
+
+  package init(operation: OperationRow, isCertain: Bool) {
+    self.operation = operation
+    self.isCertain = isCertain
+  }
+}
+
 extension JobQueue {
   /// Returns the operator's command with this id; nil if the database has deleted its record.
   package func operation(_ id: Int64) async throws -> OperationRow? {
@@ -20,16 +32,21 @@ extension JobQueue {
     return rows.first
   }
 
-  /// Returns the last recorded command of an operator that changed `job`, alone or with its whole batch; nil if none is known.
-  package func lastOperation(on job: JobRow) async throws -> OperationRow? {
-    let rows: [OperationRow] = try await view(
+  /// Returns the last recorded command that changed `job`, alone or with its whole batch; nil if none is known. A command on
+  /// the whole batch that began after the job ended did not change the job.
+  package func lastOperation(on job: JobRow) async throws -> LastOperation? {
+    let rows: [LastOperation] = try await view(
       """
-      SELECT to_json(v) FROM (
+      SELECT jsonb_build_object('operation', to_jsonb(v), 'is_certain', NOT EXISTS (
+        SELECT FROM haul.operations k
+        WHERE k.id > v.id AND k.jobs > cardinality(k.first_jobs) AND k.first_jobs <> '{}'))
+      FROM (
         SELECT o.* FROM haul.operations o
         WHERE $1 = ANY (o.first_jobs)
-          OR o.first_jobs = '{}' AND o.jobs > 0 AND o.at >= $3::timestamptz AND o.target = 'batch ' || $2
+          OR o.first_jobs = '{}' AND o.jobs > 0 AND o.target = 'batch ' || $2 AND o.at >= $3::timestamptz
+            AND o.at <= coalesce($4::timestamptz, 'infinity')
         ORDER BY o.id DESC LIMIT 1) v
-      """, [job.job, job.batch, job.submittedAt])
+      """, [job.job, job.batch, job.submittedAt, job.finishedAt])
     return rows.first
   }
 

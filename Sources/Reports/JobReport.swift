@@ -11,7 +11,7 @@ package struct JobReport: Sendable {
   /// The cause that keeps the job from starting.
   private let obstacle: Obstacle?
   /// The last command of an operator that changed it.
-  private let command: OperationRow?
+  private let command: LastOperation?
 
   private static let inPart = """
     A worker that mounts the directory of the part file continues the download. After five minutes any other worker starts it again.
@@ -20,7 +20,7 @@ package struct JobReport: Sendable {
   /// Creates a report.
   package init(
     _ job: JobRow, attempts: [AttemptRow], worker: WorkerRow? = nil, obstacle: Obstacle? = nil,
-    command: OperationRow? = nil
+    command: LastOperation? = nil
   ) {
     self.job = job
     self.attempts = attempts
@@ -86,9 +86,10 @@ package struct JobReport: Sendable {
       },
       text: { [attempts] row in Self.tries(attempts, row) })
     let last = JobRow.Column(
-      "LAST COMMAND", key: "last_command", value: { [command] _ in .number(command?.id) },
-      text: { [command] _ in
-        command.map { "\($0.action), by \($0.login). See: haul history \($0.id)" } ?? ""
+      command?.isCertain == false ? "LAST KNOWN COMMAND" : "LAST COMMAND", key: "last_command",
+      value: { [operation = command?.operation] _ in .number(operation?.id) },
+      text: { [operation = command?.operation] _ in
+        operation.map { "\($0.action), by \($0.login). See: haul history \($0.id)" } ?? ""
       })
     return Listing(
       JobRow.columns + JobRow.moreColumns + [machine, process, tries, last, waits, advice])

@@ -127,7 +127,56 @@ struct OperationTests {
       _ = try await pool.jobs.control(.pause, batch)
       let row = try #require(try await pool.jobs.jobs(one, limit: 1).first)
       let last = try await pool.jobs.lastOperation(on: row)
-      #expect(last?.action == "pause" && last?.firstJobs == [])
+      #expect(last?.operation.action == "pause" && last?.operation.firstJobs == [])
+    }
+  }
+
+  /// A later command on the whole batch did not change a job that had ended before. It did change a waiting job.
+  @Test func `a command on a batch is not the last one of a job that had ended before`()
+    async throws
+  {
+    try await Pool.open { pool in
+      let jobs = try await pool.submit(2, batch: "films")
+      let worker = try await pool.worker()
+      let lease = try await worker.claimOne()
+      try await worker.call([LeaseEnding(job: lease.job, token: lease.token, result: .completed)])
+      var batch = JobSelector()
+      batch.batch = "films"
+      #expect(try await pool.jobs.control(.cancel, batch) == 1)
+      for row in try await pool.jobs.jobs(batch, limit: 9) {
+        let last = try await pool.jobs.lastOperation(on: row)
+        #expect(last?.operation.action == (row.job == lease.job ? nil : "cancel"))
+      }
+      #expect(jobs.contains(lease.job))
+    }
+  }
+
+  /// A later command changed 150 jobs. The list has the first 100 of them, so it may also have changed the others.
+  @Test func `a command of which not all jobs are kept may be later than the last known one`()
+    async throws
+  {
+    try await Pool.open { pool in
+      let jobs = try await pool.submit(150)
+      var all = JobSelector()
+      all.queue = Pool.name
+      func last(_ job: Int64) async throws -> LastOperation? {
+        var one = JobSelector()
+        one.ids = [job]
+        let row = try #require(try await pool.jobs.jobs(one, limit: 1).first)
+        return try await pool.jobs.lastOperation(on: row)
+      }
+      #expect(try await pool.jobs.prioritize(all, to: 2) == 150)
+      let first = try #require(try await pool.jobs.operation(1)).firstJobs
+      let unlisted = try #require(jobs.first { !first.contains($0) })
+      #expect(try await last(first[0])?.isCertain == true)
+      #expect(try await last(unlisted) == nil)
+      var one = JobSelector()
+      one.ids = [unlisted]
+      _ = try await pool.jobs.control(.pause, one)
+      #expect(try await last(unlisted)?.isCertain == true)
+      _ = try await pool.jobs.prioritize(all, to: 3)
+      let known = try #require(try await last(unlisted))
+      #expect(known.operation.action == "pause" && !known.isCertain)
     }
   }
 
