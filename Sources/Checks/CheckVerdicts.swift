@@ -181,11 +181,14 @@ package enum CheckVerdicts {
     package var obstacles: [Obstacle]
     /// The name of a worker of the queue with its error, if no live worker of the queue can write to the store; otherwise nil.
     package var store: String?
+    /// Whether the causes cover all waiting jobs. Otherwise there may be more jobs with each cause.
+    package var isWhole: Bool
 
     /// Creates a value. Without arguments, the queue has no problems.
-    package init(obstacles: [Obstacle] = [], store: String? = nil) {
+    package init(obstacles: [Obstacle] = [], store: String? = nil, isWhole: Bool = true) {
       self.obstacles = obstacles
       self.store = store
+      self.isWhole = isWhole
     }
   }
 
@@ -222,7 +225,7 @@ package enum CheckVerdicts {
       if let full, let jobs = full.jobs {
         return .warn(
           "queue",
-          "\(detail); \(counted(jobs, "job")) failed with \(diskFull) and will be retried",
+          "\(detail); \(trouble.isWhole ? "" : "at least ")\(counted(jobs, "job")) failed with \(diskFull) and will be retried",
           "Free some space, or give the store more space.")
       }
       return .ok("queue", detail)
@@ -246,7 +249,7 @@ package enum CheckVerdicts {
     return [
       .warn(
         "failures",
-        "\(counted(total, "job")) failed in the last two hours because of problems on a machine of the pool: \(classes.joined(separator: ", "))",
+        "\(counted(total, "job")) failed in this hour or the previous hour because of problems on a machine of the pool: \(classes.joined(separator: ", "))",
         "'haul failures' shows the messages. Repair the cause, then run: \(retry.joined(separator: "; "))"
       )
     ]

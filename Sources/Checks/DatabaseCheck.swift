@@ -88,6 +88,7 @@ package struct DatabaseCheck {
       let counts = [(JobState.queued, Int(row.queued)), (.scheduled, Int(row.scheduled))]
       let found = try await queue.causes(of: selector, counts: counts)
       troubles[row.queue, default: .init()].obstacles = found.causes.causes
+      troubles[row.queue, default: .init()].isWhole = found.isWhole
     }
     return troubles
   }

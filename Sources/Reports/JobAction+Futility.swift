@@ -8,8 +8,12 @@ extension JobAction {
 
   /// Returns why the action changed no job, from the states of the selected jobs: `no job to retry: 2 jobs are completed, 1 is
   /// paused`. Adds another command if one would help. With `isCut`, `states` has only the states of the newest selected jobs.
-  package func futility(_ states: [JobState], isCut: Bool = false) -> String {
-    if states.isEmpty { return "no job to \(rawValue): no job matches the selectors" }
+  /// With `isUndo`, the action is a retry that undoes cancellations.
+  package func futility(
+    _ states: [JobState], isCut: Bool = false, isUndo: Bool = false
+  ) -> String {
+    let nothing = isUndo ? "no cancellation to undo" : "no job to \(rawValue)"
+    if states.isEmpty { return "\(nothing): no job matches the selectors" }
     let counts = Dictionary(states.map { ($0, 1) }, uniquingKeysWith: +)
       .sorted { ($1.value, $0.key) < ($0.value, $1.key) }
     // The first number needs the word "job": alone it would look like an id.
@@ -17,15 +21,16 @@ extension JobAction {
       (index == 0 && !isCut ? counted(state.value, "job") : "\(state.value)")
         + " \(state.value == 1 ? "is" : "are") \(state.key)"
     }
-    let advice = counts.lazy.compactMap { self.alternative(to: $0.key) }.first
+    let advice = counts.lazy.compactMap { self.alternative(to: $0.key, isUndo: isUndo) }.first
     let newest = isCut ? "of the newest \(counted(states.count, "job")), " : ""
-    return "no job to \(rawValue): \(newest)\(others.joined(separator: ", "))"
+    return "\(nothing): \(newest)\(others.joined(separator: ", "))"
       + (advice.map { "; \($0)" } ?? "")
   }
 
   /// Returns the command that the user probably meant for a job in this state; nil if there is none.
-  private func alternative(to state: JobState) -> String? {
+  private func alternative(to state: JobState, isUndo: Bool) -> String? {
     switch (self, state) {
+    case (.retry, .failed) where isUndo: "use 'haul retry' to queue it again"
     case (.retry, .completed):
       "to download the file again, delete it and run 'haul verify --requeue' with the job's id"
     case (.retry, .paused): "use 'haul resume' to resume it"

@@ -78,7 +78,7 @@ struct CheckVerdictTests {
       CheckVerdicts.failures(counts([("http_404", 9), ("disk_full", 3), ("io", 1)])) == [
         .warn(
           "failures",
-          "4 jobs failed in the last two hours because of problems on a machine of the pool: 3 with disk_full, 1 with io",
+          "4 jobs failed in this hour or the previous hour because of problems on a machine of the pool: 3 with disk_full, 1 with io",
           "'haul failures' shows the messages. Repair the cause, then run: haul retry --error disk_full; haul retry --error io"
         )
       ])
@@ -277,7 +277,7 @@ struct CheckVerdictTests {
     throws
   {
     let shut = CheckVerdicts.QueueTrouble(store: "worker 7 (a, pid 9): main: read-only")
-    let full = CheckVerdicts.QueueTrouble(obstacles: [
+    var full = CheckVerdicts.QueueTrouble(obstacles: [
       Obstacle(.early, "", seconds: 3, reason: "disk_full", jobs: 2)
     ])
     let unserved = CheckVerdicts.QueueTrouble(obstacles: [
@@ -300,6 +300,12 @@ struct CheckVerdictTests {
         "e: 2 waiting, 0 live workers",
       ])
     #expect(findings[1].advice == "Free some space, or give the store more space.")
+    // The jobs beyond the first thousand were not looked at.
+    full.isWhole = false
+    let cut = try CheckVerdicts.queues([queue("b", workers: 1)], mounted: [], troubles: ["b": full])
+    #expect(
+      cut[0].detail
+        == "b: 2 waiting, 1 live worker; at least 2 jobs failed with disk_full and will be retried")
     #expect(
       findings[3].advice
         == "Start a worker on a machine that mounts the store of the queue: haul worker --store main=DIRECTORY --queue d --allow-net 10.0.0.1"

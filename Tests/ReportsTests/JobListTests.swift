@@ -29,6 +29,18 @@ struct JobListTests {
       JobAction.pause.futility(states, isCut: isCut) == "no job to pause: \(reason)")
   }
 
+  @Test(
+    arguments: [
+      ([], "no job matches the selectors"),
+      (["failed"], "1 job is failed; use 'haul retry' to queue it again"),
+      (["paused"], "1 job is paused; use 'haul resume' to resume it"),
+      (["running"], "1 job is running"),
+    ] as [([JobState], String)])
+  func `why no cancellation was undone`(states: [JobState], reason: String) {
+    #expect(
+      JobAction.retry.futility(states, isUndo: true) == "no cancellation to undo: \(reason)")
+  }
+
   @Test func `attempts fit, with what went wrong below`() {
     let table = Listing(AttemptRow.columns, note: AttemptRow.failure)
       .table([Self.attempt], on: Screen(width: 80))

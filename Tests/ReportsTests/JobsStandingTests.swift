@@ -70,7 +70,7 @@ struct JobsStandingTests {
     )
     #expect(
       line(Obstacle(.lost, "docs", jobs: 3, leaderless: false))?.hasSuffix(
-        "are dead. Haul gives them to other workers within seconds.") == true)
+        "are dead. Haul queues these jobs again within seconds.") == true)
   }
 
   @Test func `a try that is due is not said to come later`() {

@@ -258,7 +258,7 @@ extension PartTransfer {
       return failed(TransferError(.protocol, "the response has a body but no headers"))
     }
     if let row = ruling.row { observe(row, ruling.verdict.word) }
-    if let error = trialError(after: ruling.verdict) { return failed(error) }
+    if let error = trialError(after: ruling.verdict, framing) { return failed(error) }
     switch ruling.verdict {
     case .verify(let length), .dropExcessAndVerify(let length):
       shared.withLock { $0.length = length }

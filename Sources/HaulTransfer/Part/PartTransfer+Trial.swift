@@ -161,9 +161,9 @@ extension PartTransfer {
     return true
   }
 
-  /// Returns the error if a body on trial that ended with `ending` is not the file. Nil if the digest decides, or if no body is
-  /// on trial.
-  func trialError(after ending: BodyEnding) -> TransferError? {
+  /// Returns the error if a body on trial that ended with `ending` and `framing` is not the file. Nil if the digest decides, or
+  /// if no body is on trial.
+  func trialError(after ending: BodyEnding, _ framing: Framing) -> TransferError? {
     let (trial, policy) = shared.withLock { ($0.trial, $0.state.policy) }
     guard let trial else { return nil }
     switch (trial.kind, ending) {
@@ -173,7 +173,8 @@ extension PartTransfer {
     case (.comparison, _):
       return TransferError(
         .interrupted,
-        "the response ended early, and it has no ETag or Last-Modified to prove that it is the same file"
+        "the response \(framing == .excess ? "has more bytes than it announced" : "ended early"), "
+          + "and it has no ETag or Last-Modified to prove that it is the same file"
       )
     // The job's digest comes first.
     case (.end, .verify), (.end, .secondDownload):

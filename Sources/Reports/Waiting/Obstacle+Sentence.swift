@@ -119,7 +119,7 @@ extension Obstacle {
   private var lost: Finding {
     let cause = "the workers of these jobs of the queue \(name) are dead"
     guard leaderless == true else {
-      return Finding("\(cause). Haul gives them to other workers within seconds")
+      return Finding("\(cause). Haul queues these jobs again within seconds")
     }
     return Finding(
       "\(cause), and no worker or coordinator runs to take the jobs over", "start one with",

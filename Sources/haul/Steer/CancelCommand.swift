@@ -10,8 +10,9 @@ struct CancelCommand: ControlCommand {
     Waiting and paused jobs end at once. Haul asks the workers of running jobs to stop, and counts these jobs \
     too. It never touches a finished file. It keeps a partial file for one hour: until then --undo or 'haul \
     retry' continues the download. Later the download starts at the first byte. --undo queues all cancelled \
-    jobs that you name, also jobs that were paused before. With --batch alone, no job of the batch starts from \
-    now on, even if it takes a while to cancel all jobs.
+    jobs that you name, also jobs that were paused before. With --batch alone, no job that the batch has now \
+    starts any more, even if it takes a while to cancel all jobs. Jobs that you submit to the batch later \
+    do start.
     """
   static let examples = [
     Example("haul cancel --batch films", "Cancels the remaining jobs of the batch films."),
@@ -31,6 +32,8 @@ struct CancelCommand: ControlCommand {
   var database = DatabaseOptions()
 
   var chosen: JobAction { undo ? .retry : .cancel }
+
+  var isUndo: Bool { undo }
 
   func narrowed(_ selector: JobSelector) throws(ExitError) -> JobSelector {
     guard undo else { return selector }

@@ -15,6 +15,8 @@ protocol ControlCommand: HaulCommand {
   var database: DatabaseOptions { get set }
   /// The action to perform. It is ``action`` unless an option chooses another one.
   var chosen: JobAction { get }
+  /// Whether the action undoes an earlier one, so that messages do not name ``chosen``.
+  var isUndo: Bool { get }
   /// Returns the jobs to change. `selector` selects the jobs that the user named.
   func narrowed(_ selector: JobSelector) throws(ExitError) -> JobSelector
   /// Returns text that follows the number of changed jobs on a terminal.
@@ -37,6 +39,8 @@ extension ControlCommand {
 
   var chosen: JobAction { Self.action }
 
+  var isUndo: Bool { false }
+
   func narrowed(_ selector: JobSelector) throws(ExitError) -> JobSelector { selector }
 
   func note(_ count: Int) -> String { "" }
@@ -48,7 +52,8 @@ extension ControlCommand {
   }
 
   func perform() async throws {
-    let selector = try narrowed(selectors.required(ids: ids))
+    let selected = try selectors.required(ids: ids)
+    let selector = try narrowed(selected)
     let steps = CountLine(chosen.participle)
     let found = try await database.writing.withQueue { queue -> (count: Int, others: [JobRow])? in
       guard
@@ -56,8 +61,9 @@ extension ControlCommand {
           chosen.rawValue, selector, in: chosen.states(byID: !ids.isEmpty), queue, output)
       else { return nil }
       let count = try await change(queue, selector, onStep: steps.show)
-      // Only the newest jobs are read, because reading all of them takes long in large pools.
-      return (count, count > 0 ? [] : try await queue.jobs(selector, limit: JobAction.looked))
+      // Only the newest jobs are read, because reading all of them takes long in large pools. The jobs that the user selected
+      // explain why nothing changed, also those that the action cannot change.
+      return (count, count > 0 ? [] : try await queue.jobs(selected, limit: JobAction.looked))
     }
     steps.clear()
     guard let (count, others) = found else { return }
@@ -65,7 +71,7 @@ extension ControlCommand {
       [.init("jobs", .number(count))],
       orSay: count == 0
         ? chosen.futility(
-          others.compactMap(\.state), isCut: others.count == JobAction.looked)
+          others.compactMap(\.state), isCut: others.count == JobAction.looked, isUndo: isUndo)
         : "\(counted(count, "job")) \(chosen.participle)\(isatty(STDOUT_FILENO) == 1 ? ConnectedPool.clause + note(count) : "")"
     )
   }
