@@ -50,11 +50,16 @@ extension JobQueue {
     return rows.first
   }
 
-  /// Returns at most `limit` commands of operators, newest first.
-  package func operations(limit: Int) async throws -> [OperationRow] {
+  /// Returns at most `limit` commands of operators, newest first. With `batch`, returns only commands whose target names this
+  /// batch.
+  package func operations(batch: String? = nil, limit: Int) async throws -> [OperationRow] {
     try await view(
       """
-      SELECT to_json(v) FROM (SELECT o.* FROM haul.operations o ORDER BY o.id DESC LIMIT $1) v
-      """, [limit])
+      SELECT to_json(v) FROM (
+        SELECT o.* FROM haul.operations o
+        WHERE $1::text IS NULL
+          OR ARRAY['batch ' || $1, 'from batch ' || $1] && string_to_array(o.target, ', ')
+        ORDER BY o.id DESC LIMIT $2) v
+      """, [batch, limit])
   }
 }

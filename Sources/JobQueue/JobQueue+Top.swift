@@ -127,10 +127,13 @@ package struct PoolWaiting: Sendable, Equatable {
   package var jobs: Int64 = 0
   /// The number of paused jobs, which start only after an operator's command.
   package var paused: Int64 = 0
+  /// The queue of all ``jobs`` if it is paused, or one of their queues if all of them are paused.
+  package var pausedQueue: String?
 
-  package init(jobs: Int64 = 0, paused: Int64 = 0) {
+  package init(jobs: Int64 = 0, paused: Int64 = 0, pausedQueue: String? = nil) {
     self.jobs = jobs
     self.paused = paused
+    self.pausedQueue = pausedQueue
   }
 }
 
@@ -201,14 +204,19 @@ extension JobQueue {
       // The view counts paused jobs only up to a limit. If nothing runs, reaching the limit means that all are paused.
       let isPaused =
         row.held == waiting || row.running == 0 && row.held == BatchRow.mostHeld
-      return isPaused ? PoolWaiting(paused: waiting) : PoolWaiting(jobs: waiting)
+      return isPaused
+        ? PoolWaiting(paused: waiting) : PoolWaiting(jobs: waiting, pausedQueue: row.pausedQueue)
     }
     let row = try await rows(
       """
-      SELECT coalesce(sum(q.queued + q.interrupted + q.scheduled), 0)::bigint, coalesce(sum(q.held), 0)::bigint
-      FROM haul.queues q WHERE $1::text IS NULL OR q.queue = $1
+      SELECT coalesce(sum(w.waiting), 0)::bigint, coalesce(sum(w.held), 0)::bigint,
+        CASE WHEN bool_and(w.paused) FILTER (WHERE w.waiting > 0) THEN min(w.queue) FILTER (WHERE w.waiting > 0) END
+      FROM (
+        SELECT q.queue, q.paused, q.held, q.queued + q.interrupted + q.scheduled AS waiting FROM haul.queues q
+        WHERE $1::text IS NULL OR q.queue = $1) w
       """, [part.queue])[0]
-    return PoolWaiting(jobs: try row.decode(0), paused: try row.decode(1))
+    return PoolWaiting(
+      jobs: try row.decode(0), paused: try row.decode(1), pausedQueue: try row.decode(2))
   }
 
   /// Returns at most `limit` running jobs of `part`, longest-running first.

@@ -190,6 +190,10 @@ package struct BatchRow: Sendable, Decodable, Equatable {
   /// The sum of the downloaded fractions of all running files. A file of unknown size adds 0.
   package let runningParts: Double
 
+  /// The estimated time left in seconds. Nil if there is no estimate, or if the queue is paused: the waiting jobs start only
+  /// after a command.
+  package var timeLeft: Double? { pausedQueue == nil ? secondsLeft : nil }
+
   /// Whether the unfinished jobs wait for an operator: none of them runs, and all are paused or their queue is paused.
   package var isPaused: Bool {
     unfinished > 0 && running == 0 && (isHeld || pausedQueue != nil)

@@ -23,10 +23,10 @@ extension BatchRow {
       text: { HumanFormat.rate($0.rate) }),
     Column(
       "TIME LEFT", key: "time_left", .right,
-      value: { $0.secondsLeft.map(JSONValue.double) ?? .null },
+      value: { $0.timeLeft.map(JSONValue.double) ?? .null },
       text: {
         $0.end ?? ($0.isPaused ? "paused" : nil)
-          ?? $0.secondsLeft.flatMap { HumanFormat.timeLeft(.clamped(seconds: $0)) } ?? "-"
+          ?? $0.timeLeft.flatMap { HumanFormat.timeLeft(.clamped(seconds: $0)) } ?? "-"
       }, style: { $0.isPaused ? .yellow : nil }),
   ]
 
@@ -65,6 +65,17 @@ extension BatchRow {
 
   /// The words after the number of paused jobs, if the count reached its maximum.
   private var orMore: String { held < Self.mostHeld ? "" : " or more" }
+
+  /// A note for jobs that were just submitted to the batch while others of it are paused; nil if no job of the batch is paused.
+  package var noteOnSubmission: String? {
+    guard held > 0 || steering == "pause" else { return nil }
+    let others =
+      held > 0
+      ? "\(counted(Int(held), "job"))\(orMore) of the batch \(batch) \(held == 1 ? "is" : "are") paused"
+      : "the batch \(batch) is being paused"
+    return "\(others). The jobs that you submitted now are not paused. To pause them too, run: "
+      + "haul pause --batch \(shellWord(batch))"
+  }
 
   /// The text for a batch without jobs of its own. The jobs of its submission already exist in other batches.
   package static let noJobs = "no jobs of its own"

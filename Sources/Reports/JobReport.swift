@@ -63,8 +63,9 @@ package struct JobReport: Sendable {
       value: { [worker, attempts] _ in .text(worker?.machine ?? attempts.last?.machine) })
     let process = JobRow.Column(
       "PID", key: "pid", .right, value: { [worker] _ in .number(worker?.pid) })
-    // The error of a job that failed, or of the last attempt if the job waits because of it.
-    let trouble = job.error ?? (job.finishedAt == nil ? attempts.last?.error : nil)
+    // The error of a job that failed, or of the last attempt if the job waits because of it. A job that runs again or was
+    // queued again needs no advice.
+    let trouble = job.error ?? (job.state == .scheduled ? attempts.last?.error : nil)
     let advice = JobRow.Column(
       "WHAT TO DO", key: "advice",
       value: { row in

@@ -1,3 +1,4 @@
+import JobQueue
 import Reports
 import Terminal
 
@@ -88,6 +89,14 @@ extension TopFrame {
     }
     if model.pane == .jobs && !model.search.isAll && list.rows.isEmpty {
       return "No job matches. Press Esc to show all."
+    }
+    if model.pane == .running, list.rows.isEmpty, let waiting = model.waiting {
+      if waiting.jobs > 0, let queue = waiting.pausedQueue {
+        return "No job is running, because the queue \(queue) is paused. Press 2 to see the queues."
+      }
+      if waiting.jobs == 0, waiting.paused > 0 {
+        return "No job is running, because all remaining jobs are paused. Press 7 to see them."
+      }
     }
     return list.rows.isEmpty
       ? model.pane.emptiness : "No row contains the filter text. Press Esc to remove the filter."

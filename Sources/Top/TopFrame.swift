@@ -121,7 +121,7 @@ package struct TopFrame {
     }
     if model.part == .all && figures.failed > 0 {
       // This also counts failures of jobs that were queued again, so it is not the number of failed jobs.
-      add("failed \(counted(Int(clamping: figures.failed), "time"))", "in 1 h", .red)
+      add(counted(Int(clamping: figures.failed), "failure"), "in 1 h", .red)
     }
     return line
   }

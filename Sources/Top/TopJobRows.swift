@@ -16,6 +16,8 @@ extension TransferRow {
     ended.flatMap { $0.error ?? ($0.state == .scheduled ? $0.lastError : nil) }
   }
 
+  private var isCompleted: Bool { ended?.state == .completed }
+
   /// Records that the lease is over, with the job's new state.
   mutating func end(_ job: JobRow) {
     ended = job
@@ -39,7 +41,11 @@ extension TransferRow {
     .init(
       Column(
         "BYTES", key: "bytes", .right, value: { .number($0.bytes) },
-        text: { $0.trouble?.rawValue ?? HumanFormat.bytes($0.bytes, of: $0.total) }), 13...13, 2),
+        text: { row in
+          row.trouble?.rawValue
+            ?? (row.isCompleted
+              ? HumanFormat.bytes(row.bytes) : HumanFormat.bytes(row.bytes, of: row.total))
+        }), 13...13, 2),
     .init(
       Column(
         "RATE", key: "rate", .right, value: { .number($0.rate) },
@@ -72,7 +78,7 @@ extension TransferRow {
         "worker \(worker) on \(machine)", batch.map { "batch \($0)" },
         attempt > 1 ? "attempt \(attempt)" : nil,
         "for " + HumanFormat.duration(.clamped(seconds: seconds)),
-        durable.map { "\(HumanFormat.bytes($0)) safe" },
+        ended == nil ? durable.map { "\(HumanFormat.bytes($0)) safe" } : nil,
       ])
   }
 }

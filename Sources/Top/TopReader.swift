@@ -261,7 +261,10 @@ package final class TopReader: Sendable {
     // These panes are read by separate functions.
     case .running, .jobs: return []
     case .queues:
-      let rows = try await queue.queues().filter { part == .all || part == .queue($0.queue) }
+      // The jobs of a batch may be in any queue.
+      let rows = try await queue.queues().filter { row in
+        if case .queue(let name) = part { row.queue == name } else { true }
+      }
       return rows.map(\.topRow)
     case .hosts: return try await queue.hosts(limit: most).map(\.topRow)
     case .workers: return try await queue.workers(includingGone: false).map(\.topRow)

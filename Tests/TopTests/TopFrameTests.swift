@@ -1,9 +1,11 @@
 import Foundation
-import JobQueue
+import JobModel
+import Reports
 import Terminal
 import TestSupport
 import Testing
 
+@testable import JobQueue
 @testable import Top
 
 struct TopFrameTests {
@@ -110,11 +112,63 @@ struct TopFrameTests {
     }
   }
 
+  @Test func `no job runs because of a pause`() throws {
+    var model = try Sample.model(80, 24)
+    model.load([], of: .running, at: .sample)
+    #expect(text(model).contains("No job is running."))
+    model.waiting = PoolWaiting(jobs: 3, pausedQueue: "films")
+    #expect(
+      text(model).contains(
+        "No job is running, because the queue films is paused. Press 2 to see the queues."))
+    model.waiting = PoolWaiting(paused: 3)
+    #expect(text(model).contains("because all remaining jobs are paused. Press 7 to see them."))
+  }
+
+  @Test func `a completed row has its size only`() throws {
+    var row = Sample.transfers[0]
+    #expect(row.topRow.detail.contains("512 MiB safe"))
+    let end = try Sample.job(row.job, .completed, total: 1 << 20)
+    row.end(end)
+    #expect(!row.topRow.detail.contains("safe"))
+    #expect(row.topRow.cells.contains { $0.text == "0 B" })
+  }
+
+  @Test func `a batch with paused jobs or under a paused queue says so`() throws {
+    let rows: [BatchRow] = try Sample.decoded(Sample.batches)
+    let end =
+      ". The jobs that you submitted now are not paused. To pause them too, run: haul pause --batch "
+    #expect(rows[0].noteOnSubmission == "the batch monday is being paused\(end)monday")
+    #expect(rows[1].noteOnSubmission == "25 jobs of the batch sunday are paused\(end)sunday")
+    let text = Sample.batches.replacingOccurrences(
+      of: #""steering": "pause""#, with: #""paused_queue": "films""#)
+    let under: [BatchRow] = try Sample.decoded(text)
+    #expect(under[0].noteOnSubmission == nil)
+    #expect(rows[0].timeLeft == 7322 && under[0].timeLeft == nil)
+    let table = Listing(BatchRow.columns).table(under, on: Screen(width: 100))
+    #expect(table.split(separator: "\n")[1].hasSuffix(" -"))
+  }
+
+  @Test(
+    arguments: [
+      (JobState.running, nil, false), (.queued, nil, false), (.scheduled, nil, true),
+      (.failed, "dns", true),
+    ] as [(JobState, String?, Bool)])
+  func `advice is for the state that a job has now`(
+    state: JobState, error: String?, isAdvised: Bool
+  ) throws {
+    let failed = AttemptRow(
+      attempt: 1, token: 1, worker: 1, machine: nil, result: "failed", charged: true,
+      startedAt: "", endedAt: "2026-11-21T15:30:13+00:00", seconds: 1, resumedAt: 0, fetched: 0,
+      durable: 0, changes: 0, status: nil, error: "dns", message: "why")
+    let report = JobReport(try Sample.job(5, state, error: error), attempts: [failed])
+    #expect(report.text(on: Screen(width: 80)).contains("WHAT TO DO") == isAdvised)
+  }
+
   @Test func `what is narrowed leaves out what is only known of the pool`() throws {
     let all = text(try Sample.model(80, 24))
-    #expect(all.contains("files/s") && all.contains("  failed 2 times in 1 h\n"))
+    #expect(all.contains("files/s") && all.contains("  2 failures in 1 h\n"))
     let batch = text(try Sample.model(80, 24, part: .batch("monday")))
-    #expect(!batch.contains("files/s") && !batch.contains("failed 2"))
+    #expect(!batch.contains("files/s") && !batch.contains("2 failures"))
     #expect(batch.contains("batch monday"))
   }
 

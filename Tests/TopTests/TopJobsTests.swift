@@ -176,7 +176,7 @@ struct TopJobsTests {
 
   /// What the list of running jobs shows of one that has ended: instead of its bytes, and of its rate.
   static let endings: [(state: JobState, error: String?, bytes: String, rate: String)] = [
-    (.completed, nil, "0.0/9.0 MiB", "completed"), (.failed, "http_4xx", "http_4xx", "failed"),
+    (.completed, nil, "0 B", "completed"), (.failed, "http_4xx", "http_4xx", "failed"),
     (.cancelled, nil, "0.0/9.0 MiB", "cancelled"), (.paused, nil, "0.0/9.0 MiB", "paused"),
   ]
 

@@ -16,6 +16,16 @@ $$;
 COMMENT ON FUNCTION haul.selector_text(jsonb) IS
   'Returns a selector in words, such as "batch films, state failed". Lists at most the first ten ids.';
 
+CREATE OR REPLACE FUNCTION haul.duration_text(p_time interval) RETURNS text
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
+  SELECT CASE WHEN mod(t.seconds, 3600) = 0 THEN trim_scale(t.seconds / 3600) || ' h'
+    WHEN mod(t.seconds, 60) = 0 THEN trim_scale(t.seconds / 60) || ' min'
+    ELSE trim_scale(t.seconds) || ' s' END
+  FROM (SELECT extract(epoch FROM p_time) AS seconds) t
+$$;
+COMMENT ON FUNCTION haul.duration_text(interval) IS
+  'Returns a duration in the largest unit that gives a whole number: "10 min", "2 h" or "90 s".';
+
 -- A command with several steps is one row: the newest row of the same session, if its last step was less than p_within
 -- ago. A row that another session has locked is skipped, so that operators never wait for each other.
 CREATE OR REPLACE FUNCTION haul.note_operation(

@@ -163,7 +163,7 @@ BEGIN
     coalesce(clock_timestamp() + p_for, 'infinity'),
     CASE WHEN block_reason <> 'operator' THEN haul.mended_block(id, blocked_until) END)
   WHERE name = p_name;
-  PERFORM haul.note_operation('host block', concat_ws(' for ', 'host ' || p_name, p_for::text));
+  PERFORM haul.note_operation('host block', concat_ws(' for ', 'host ' || p_name, haul.duration_text(p_for)));
 END
 $$;
 COMMENT ON FUNCTION haul.block_host(text, interval) IS

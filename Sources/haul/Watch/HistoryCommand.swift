@@ -15,22 +15,33 @@ struct HistoryCommand: HaulCommand {
     """
   static let examples = [
     Example("haul history", "Lists the latest commands."),
+    Example("haul history --batch films", "Lists the commands on the batch films."),
     Example("haul history 2", "Shows which jobs command 2 changed."),
     Example("haul history --limit 1000 --json", "Prints more commands as JSON."),
   ]
-  static let options: [Option<Self>] = group(\.limit) + group(\.output) + group(\.database)
+  static let options: [Option<Self>] =
+    [
+      .value("batch", "<name>", \.batch, "Only commands that name this batch.").from(
+        .names("batch"))
+    ] + group(\.limit) + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
     .repeated("id", \.ids, isRequired: false, "The ID of a command, as 'haul history' shows it.")
   ]
 
   var ids: [Int64] = []
+  var batch: String?
   var limit = LimitOptions()
   var output = OutputOptions()
   var database = DatabaseOptions()
 
   func perform() async throws {
-    if !ids.isEmpty { return try await show() }
-    let rows = try await database.withQueue { try await $0.operations(limit: limit.asked) }
+    if !ids.isEmpty {
+      guard batch == nil else { throw ExitError(.usage, "give ids or --batch, not both.") }
+      return try await show()
+    }
+    let rows = try await database.withQueue {
+      try await $0.operations(batch: batch, limit: limit.asked)
+    }
     try output.print(
       rows, upTo: limit, label: "haul history", OperationRow.columns, json: OperationRow.moreColumns
     )

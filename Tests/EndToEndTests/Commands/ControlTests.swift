@@ -25,6 +25,26 @@ import Testing
     }
   }
 
+  @Test func `cancel --undo says why it undoes nothing, and a cancelled batch takes new jobs`()
+    async throws
+  {
+    try await HaulPool.open { pool in
+      let job = try await pool.submit("http://h/a", to: "a")
+      #expect(
+        try await pool.command("cancel", "--undo", "\(job)")
+          == ["no cancellation to undo: 1 job is queued"])
+      try await pool.command("submit", "http://h/b", "--batch", "films")
+      try await pool.command("cancel", "--batch", "films")
+      try await pool.command("submit", "http://h/c", "--batch", "films")
+      #expect(
+        try await pool.values(
+          "SELECT state::text FROM haul.jobs WHERE batch = 'films' ORDER BY job")
+          == ["cancelled", "queued"])
+      let listed = try await pool.command("history", "--batch", "films", "--json")
+      #expect(listed.count == 1 && listed[0].contains(#""action":"cancel""#))
+    }
+  }
+
   @Test func `a running job is paused, and resumed goes on where it stood`() async throws {
     try await HaulPool.open { pool in
       let file = try GatedFile()

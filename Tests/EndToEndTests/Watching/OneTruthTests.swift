@@ -149,7 +149,7 @@ import Testing
       try await screen.type("$HAUL top", "Enter")
       try await screen.wait(for: "the same in top") { content in
         let text = content.rows.joined(separator: "\n")
-        return ["2 running", "5 waiting", "3.0 MiB/s", "failed 3 times in 1 h"].allSatisfy {
+        return ["2 running", "5 waiting", "3.0 MiB/s", "3 failures in 1 h"].allSatisfy {
           text.contains($0)
         }
       }

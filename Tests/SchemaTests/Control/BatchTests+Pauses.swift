@@ -65,4 +65,21 @@ extension BatchTests {
       #expect(try await pool.states() == ["paused": 13])
     }
   }
+
+  /// `haul top` says why no job runs.
+  @Test func `jobs that wait in a paused queue are told`() async throws {
+    try await Pool.open { pool in
+      try await pool.submit(2, batch: "films")
+      var settings = QueueSettings()
+      for isPaused in [true, false] {
+        settings.paused = isPaused
+        try await pool.jobs.setQueue(Pool.name, settings)
+        for part in [PoolPart.all, .queue(Pool.name), .batch("films")] {
+          #expect(
+            try await pool.jobs.waiting(in: part)
+              == PoolWaiting(jobs: 2, pausedQueue: isPaused ? Pool.name : nil))
+        }
+      }
+    }
+  }
 }

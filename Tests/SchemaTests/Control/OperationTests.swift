@@ -51,7 +51,7 @@ struct OperationTests {
           "drain: worker \(worker.caller.worker): -", "rescue: worker \(worker.caller.worker): -",
           "queue pause: queue \(Pool.name): -",
           "host set: host *.test, cap 2, interval 0.5 s: -", "host unset: host *.test: -",
-          "host block: host a.test for 00:01:00: -", "host unblock: host a.test: -",
+          "host block: host a.test for 1 min: -", "host unblock: host a.test: -",
           "queue create: queue other, store \(Pool.name): -", "queue delete: queue other: -",
         ])
       let login: String = try await pool.value("SELECT session_user::text")
@@ -177,6 +177,33 @@ struct OperationTests {
       _ = try await pool.jobs.prioritize(all, to: 3)
       let known = try #require(try await last(unlisted))
       #expect(known.operation.action == "pause" && !known.isCertain)
+    }
+  }
+
+  @Test func `the commands on one batch are listed`() async throws {
+    try await Pool.open { pool in
+      for name in ["films", "films2", "music"] { _ = try await pool.submit(1, batch: name) }
+      var batch = JobSelector()
+      for name in ["films", "films2", "music", "films"] {
+        batch.batch = name
+        _ = try await pool.jobs.control(.pause, batch)
+        _ = try await pool.jobs.prioritize(batch, to: 2)
+      }
+      let targets = try await pool.jobs.operations(batch: "films", limit: 9).map(\.target)
+      #expect(targets == ["batch films, to 2", "batch films"])
+      #expect(try await pool.jobs.operations(batch: "film", limit: 9) == [])
+    }
+  }
+
+  @Test(arguments: [
+    ("10 minutes", "10 min"), ("2 hours", "2 h"), ("90 s", "90 s"), ("2.5 s", "2.5 s"),
+    ("1 day", "24 h"),
+  ])
+  func `durations have a unit`(time: String, text: String) async throws {
+    try await Pool.open { pool in
+      let shown: String = try await pool.value(
+        "SELECT haul.duration_text($1::text::interval)", [time])
+      #expect(shown == text)
     }
   }
 
