@@ -27,6 +27,8 @@ package final class ProgressDisplay: Sendable {
   package enum Message: Sendable {
     /// A message with useful information. It is not shown in the mode `quiet`.
     case note
+    /// Something that the user asked for does not happen, or something else changes. Quiet mode shows it.
+    case warning
     case error
   }
 

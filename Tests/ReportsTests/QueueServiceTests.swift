@@ -33,6 +33,10 @@ struct QueueServiceTests {
       warnings([web], isPaused: true) == [
         "the queue films is paused. Resume it with: haul queue resume films"
       ])
+    #expect(
+      warnings([], isPaused: true).map { $0.prefix(25) } == [
+        "the queue films is paused", "no worker serves the queu",
+      ])
   }
 
   @Test func `a scheme or an address that no worker of the queue may reach`() {

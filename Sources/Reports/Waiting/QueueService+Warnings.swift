@@ -8,15 +8,12 @@ extension QueueService {
   package func warnings(
     queue: String, schemes: Set<String>, addresses: Set<IPAddress>
   ) -> [String] {
+    var found = paused ? [Obstacle(.paused, queue).sentence(of: nil)] : []
     if workers.isEmpty {
       let start = WorkerStart(
         store: store, queue: mounted ? queue : nil, schemes: schemes.sorted(),
         hosts: addresses.map { $0.bytes.count == 16 ? "[\($0)]" : "\($0)" }, roots: roots ?? [])
-      return [Obstacle(.unserved, queue, start: start).sentence(of: nil)]
-    }
-    var found: [String] = []
-    if paused {
-      found.append(Obstacle(.paused, queue).sentence(of: nil))
+      return found + [Obstacle(.unserved, queue, start: start).sentence(of: nil)]
     }
     let schemes = schemes.sorted().filter { scheme in
       !workers.contains { $0.schemes?.contains(scheme) ?? true }

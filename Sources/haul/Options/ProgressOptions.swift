@@ -7,7 +7,7 @@ import Terminal
 struct ProgressOptions: OptionGroup {
   static let title: String? = nil
   static let options: [Option<Self>] = [
-    .flag("quiet", short: "q", \.isQuiet, "Print only errors and results.")
+    .flag("quiet", short: "q", \.isQuiet, "Print only errors, warnings and results.")
   ]
 
   var isQuiet = false

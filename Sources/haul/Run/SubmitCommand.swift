@@ -95,7 +95,10 @@ struct SubmitCommand: HaulCommand {
       ),
       .flag(
         "quiet", short: "q", \.progress.isQuiet,
-        "Print only the batch name. Without a batch, print the first and the last job id."),
+        """
+        Print only the batch name. Without a batch, print the first and the last job id. Warnings still go to standard \
+        error.
+        """),
     ] + group(\.output) + group(\.list) + group(\.choices) + group(\.database)
   static let habits = JobOptionTable.habits
   static let operands: [Operand<Self>] = [
@@ -145,6 +148,10 @@ struct SubmitCommand: HaulCommand {
         warnings =
           service?.warnings(queue: self.queue, schemes: needs.schemes, addresses: needs.addresses)
           ?? []
+        if let batch, reply.hasWork, service?.paused == false {
+          let row = try? await queue.batches([batch], limit: 1).first
+          warnings += [row?.noteOnSubmission].compactMap { $0 }
+        }
         return reply
       }
     } catch {
@@ -262,33 +269,34 @@ struct SubmitCommand: HaulCommand {
     _ reply: SubmitReply, batch: String?, _ display: ProgressDisplay
   ) throws {
     display.clear()
+    func warn(_ text: String) { display.say("haul submit: \(text)", as: .warning) }
     // The user did not ask for an invented batch.
     for elsewhere in reply.elsewhere where elsewhere.kind == .queue || self.batch != nil {
       let place = "\(elsewhere.name == nil ? "no " : "")\(elsewhere.kind)"
-      display.say(
-        "haul submit: \(counted(elsewhere.jobs, "URL")) \(elsewhere.jobs == 1 ? "exists" : "exist") already "
+      warn(
+        "\(counted(elsewhere.jobs, "URL")) \(elsewhere.jobs == 1 ? "exists" : "exist") already "
           + "in \([place, elsewhere.name].compactMap { $0 }.joined(separator: " ")): "
           + "\(elsewhere.jobs == 1 ? "it stays" : "they stay") there"
           + (elsewhere.kind == .queue
             ? ". To move \(elsewhere.jobs == 1 ? "it" : "them") here and download \(elsewhere.jobs == 1 ? "it" : "them") again, use --on-duplicate replace"
             : ""))
     }
-    if !reply.moved.isEmpty { display.say("haul submit: \(reply.departures)") }
+    if !reply.moved.isEmpty { warn(reply.departures) }
     if reply.unchecked > 0 {
-      display.say(
-        "haul submit: \(counted(reply.unchecked, "URL")) \(reply.unchecked == 1 ? "exists" : "exist") already; "
+      warn(
+        "\(counted(reply.unchecked, "URL")) \(reply.unchecked == 1 ? "exists" : "exist") already; "
           + "Haul does not compare the new digest"
           + (onDuplicate == .refresh
             ? "" : ". To compare it once the file is complete, use --on-duplicate refresh")
       )
     }
     if priority != nil && reply.skipped + reply.requeued > 0 {
-      display.say(
-        "haul submit: existing jobs keep their priority. Use 'haul prioritize' to change it")
+      warn(
+        "existing jobs keep their priority. Use 'haul prioritize' to change it")
     }
     if reply.unapplied > 0 {
-      display.say(
-        "haul submit: existing jobs keep their options. To change them and download the files again, use --on-duplicate replace"
+      warn(
+        "existing jobs keep their options. To change them and download the files again, use --on-duplicate replace"
       )
     }
     if progress.isQuiet && !output.isJSON {

@@ -21,6 +21,27 @@ struct SubmitQuietTests {
     }
   }
 
+  @Test func `submit says that others of the batch or the queue are paused`() async throws {
+    try await HaulPool.open { pool in
+      try await pool.command("submit", "http://h/a", "--batch", "films")
+      try await pool.command("pause", "--batch", "films")
+      let beside = try await pool.haul(["submit", "http://h/b", "--batch", "films"])
+      #expect(
+        beside.standardError.joined(separator: "\n").contains(
+          "1 job of the batch films is paused. The jobs that you submitted now are not paused. To pause them too, run: haul pause --batch films"
+        ))
+      #expect(
+        try await pool.haul(["submit", "-q", "http://h/c", "--batch", "films"]).standardError == [])
+      let queue: String = try await pool.value("SELECT queue FROM haul.jobs LIMIT 1")
+      try await pool.command("queue", "pause", queue)
+      let waiting = try await pool.haul(["submit", "http://h/d", "--batch", "films"])
+      #expect(
+        waiting.standardError.first
+          == "haul submit: the queue \(queue) is paused. Resume it with: haul queue resume \(queue)"
+      )
+    }
+  }
+
   @Test func `-q --wait prints nothing more on success`() async throws {
     try await HaulPool.open { pool in
       let origin = try OriginServer(handler: Site(["/a": .init(seed: 1, length: 10)]).answer)
@@ -47,6 +68,14 @@ struct SubmitQuietTests {
           "haul submit: --on-duplicate replace moved 3 jobs out of other batches: 2 from monday, 1 from tuesday"
         ])
       #expect(try await pool.haul(command + all).notices == [])
+      // -q does not hide that jobs leave a batch.
+      let quiet = try await pool.haul(
+        ["submit", "-q", "--batch", "new", "--on-duplicate", "replace", "http://h/d"])
+      #expect(quiet.standardOutput == ["new"])
+      #expect(
+        quiet.standardError == [
+          "haul submit: --on-duplicate replace moved 1 job out of other batches: 1 from films"
+        ])
       let object = try await pool.haul([
         "submit", "--on-duplicate", "replace", "--json", "http://h/a",
       ])
