@@ -71,8 +71,9 @@ BEGIN
     RETURN;
   END IF;
   -- A running job with a cancel command counts as cancelled. It keeps running. If its worker has already stopped it, it
-  -- waits again. Only the first call withdraws commands, and all of them: a command that comes between two calls is later
-  -- than this one, and wins. Jobs that workers settle while this call waits for their leases end before `since`.
+  -- waits again. Only the first call withdraws commands, and it withdraws all of them. A command that comes between two
+  -- calls is later than this one, and wins. Jobs that workers settle while this call waits for their leases end before
+  -- "since".
   IF p_since IS NULL THEN
     v_back := haul.take_back_command(p_selector, 'cancel', 'cancelled', NULL);
     since := clock_timestamp();
