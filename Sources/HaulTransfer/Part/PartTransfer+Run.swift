@@ -250,15 +250,15 @@ extension PartTransfer {
       return failed(
         TransferError(.tooLarge, "the file is larger than \(limit) bytes, which is the maximum"))
     }
-    let ruling: TableDecision<BodyEnding>? = shared.withLock { shared in
-      guard let body = shared.body else { return nil }
-      return shared.state.ended(body.ended(framing))
+    let end: (ruling: TableDecision<BodyEnding>, framing: Framing)? = shared.withLock { shared in
+      guard let body = shared.body?.ended(framing) else { return nil }
+      return (shared.state.ended(body), body.framing)
     }
-    guard let ruling else {
+    guard let ruling = end?.ruling, let ending = end?.framing else {
       return failed(TransferError(.protocol, "the response has a body but no headers"))
     }
     if let row = ruling.row { observe(row, ruling.verdict.word) }
-    if let error = trialError(after: ruling.verdict, framing) { return failed(error) }
+    if let error = trialError(after: ruling.verdict, ending) { return failed(error) }
     switch ruling.verdict {
     case .verify(let length), .dropExcessAndVerify(let length):
       shared.withLock { $0.length = length }

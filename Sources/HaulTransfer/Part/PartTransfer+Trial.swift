@@ -171,11 +171,7 @@ extension PartTransfer {
       (.length, _):
       return nil
     case (.comparison, _):
-      return TransferError(
-        .interrupted,
-        "the response \(framing == .excess ? "has more bytes than it announced" : "ended early"), "
-          + "and it has no ETag or Last-Modified to prove that it is the same file"
-      )
+      return Self.comparisonError(after: framing)
     // The job's digest comes first.
     case (.end, .verify), (.end, .secondDownload):
       return policy.digest == nil ? shared.withLock { $0.shortBodyError() } : nil
@@ -187,6 +183,14 @@ extension PartTransfer {
     case (.judgement, .verify), (.judgement, .dropExcessAndVerify): return nil
     case (.judgement, _): return trial.preview?.error
     }
+  }
+
+  /// Returns the error of a comparison whose response neither was complete nor can be continued.
+  static func comparisonError(after framing: Framing) -> TransferError {
+    let end = framing == .excess ? "has more bytes than it announced" : "ended early"
+    return TransferError(
+      .interrupted,
+      "the response \(end), and it has no validator to prove that it is the same file")
   }
 
   /// Ends the trial: gives up the old part file if the new body was the file, otherwise the new body's part file.

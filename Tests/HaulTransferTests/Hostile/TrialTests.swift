@@ -62,6 +62,25 @@ struct TrialTests {
     #expect(transfer.report.digest == nil)
   }
 
+  /// A response without validator is compared with the part, and has no digest to judge it.
+  @Test func `12: a comparison says how its response ended`() async throws {
+    let bench = try PartTransferBench()
+    let length = Pages.file.length
+    let (outcome, _) = try await run(bench) { _, reply in
+      try reply.head("HTTP/1.1 200 OK\nContent-Length: \(length)")
+      try reply.body(Pages.file.bytes(in: 0..<length - 10))
+      reply.close()
+    } _: {
+      $0.digest = nil
+    }
+    let end = ", and it has no validator to prove that it is the same file"
+    #expect(outcome.error?.message == "the response ended early\(end)")
+    // HTTP/1.1 has no such response: libcurl drops what follows the announced length.
+    #expect(
+      PartTransfer.comparisonError(after: .excess).message
+        == "the response has more bytes than it announced\(end)")
+  }
+
   @Test func `12: what was on trial when it stopped leaves the part as it was`() async throws {
     let bench = try PartTransferBench()
     let origin = try OriginServer { _, reply in
