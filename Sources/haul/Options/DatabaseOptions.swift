@@ -142,9 +142,20 @@ struct DatabaseOptions: OptionGroup {
           + "\(text). \(advice)")
     default:
       let reason = ExitError(from: PostgresError.connecting(state, text))
-      guard let hint = hint(place) else { return reason }
-      return ExitError(reason.code, "\(reason.message ?? text) \(hint)")
+      let sentence = naming(place, reason.message ?? text)
+      guard let hint = hint(place) else { return ExitError(reason.code, sentence) }
+      return ExitError(reason.code, "\(sentence) \(hint)")
     }
+  }
+
+  /// Returns the sentence with the names of the variables that name the database, if the user named it in libpq's environment.
+  private static func naming(_ place: Place, _ sentence: String) -> String {
+    guard case .named("") = place else { return sentence }
+    let names = variables.filter { $0 != "HAUL_DATABASE_URL" }
+    return
+      sentence
+      .replacing("--database or HAUL_DATABASE_URL", with: names.joined(separator: " or "))
+      .replacing("--database, HAUL_DATABASE_URL", with: names.joined(separator: ", "))
   }
 
   /// Returns a hint if libpq's environment selects a different database than the pool of 'haul up' on this machine. Otherwise

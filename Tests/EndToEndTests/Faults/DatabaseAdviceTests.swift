@@ -28,6 +28,17 @@ import Testing
     }
   }
 
+  @Test func `a database that the environment of libpq names is not said to be an option's`()
+    async throws
+  {
+    let output = try await ChildProcess.run(
+      HaulProcess.path, ["jobs"], environment: ["PGHOST": "127.0.0.1", "PGPORT": "1"])
+    #expect(output.exit == .code(69), "\(output)")
+    let text = output.standardError.joined(separator: " ")
+    #expect(text.contains("Check that the server runs and that PGHOST or PGPORT names it."))
+    #expect(!text.contains("--database"))
+  }
+
   /// The superuser who migrates acts as haul_admin there.
   @Test func `a schema of somebody else's is left alone, and its owner is named`() async throws {
     // Of which the server has the roles.
