@@ -54,18 +54,22 @@ extension JobQueue {
   /// Queues failed and cancelled jobs again, in steps that each commit. A job that fails again meanwhile is not queued twice.
   ///
   /// `ifExists` (`fail`, `skip`, `replace` or `rename`) becomes the collision policy of these jobs; if it is nil, each job
-  /// keeps its own policy.
+  /// keeps its own policy. With `isUndo`, ``operations(batch:limit:)`` lists the command as `cancel --undo`.
   package func retry(
-    _ selector: JobSelector, ifExists: String? = nil, onStep: (Int) -> Void = { _ in }
+    _ selector: JobSelector, ifExists: String? = nil, isUndo: Bool = false,
+    onStep: (Int) -> Void = { _ in }
   ) async throws -> Int {
     try await requireNames(selector)
     var (sweep, since) = (Int64?.none, String?.none)
     return try await steps(onStep) {
       let row = try await rows(
         """
-        SELECT changed, more, sweep, since::text FROM haul.retry($1::jsonb, p_sweep => $2::bigint, p_if_exists => $3,
-          p_since => $4::timestamptz)
-        """, [try Self.json(selector), sweep, ifExists, since])[0]
+        SELECT r.changed, r.more, r.sweep, r.since::text
+        FROM (SELECT set_config('haul.action', $5, true) AS action) s CROSS JOIN LATERAL haul.retry(
+          CASE WHEN s.action IS NOT NULL THEN $1::jsonb END, p_sweep => $2::bigint, p_if_exists => $3,
+          p_since => $4::timestamptz) r
+        """,
+        [try Self.json(selector), sweep, ifExists, since, isUndo ? "cancel --undo" : "retry"])[0]
       (sweep, since) = (try row.decode("sweep"), try row.decode("since"))
       return row
     }

@@ -99,7 +99,9 @@ BEGIN
   PERFORM pg_notify('haul', 'queues:all');
   changed := cardinality(v_jobs) + v_due + cardinality(v_back);
   more := cardinality(v_ended) = p_limit;
-  PERFORM haul.note_operation('retry', haul.selector_text(p_selector), changed, v_jobs || v_late || v_back);
+  PERFORM haul.note_operation(
+    CASE WHEN current_setting('haul.action', true) = 'cancel --undo' THEN 'cancel --undo' ELSE 'retry' END,
+    haul.selector_text(p_selector), changed, v_jobs || v_late || v_back);
 END
 $$;
 COMMENT ON FUNCTION haul.retry(jsonb, integer, bigint, text, timestamptz) IS
@@ -107,4 +109,5 @@ COMMENT ON FUNCTION haul.retry(jsonb, integer, bigint, text, timestamptz) IS
   'The first call also withdraws all cancellations that workers have not carried out. If a job is selected by id and '
   'waits for its next try, it becomes due at once. p_if_exists (fail, skip, replace or rename): what the jobs do from '
   'now on if their file exists; NULL = as before. p_since: "since" of the first reply. Later calls then skip jobs that '
-  'fail or are cancelled after the first call.';
+  'fail or are cancelled after the first call. If the setting haul.action is ''cancel --undo'', the view operations '
+  'lists the command under this name.';

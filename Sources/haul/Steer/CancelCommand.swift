@@ -46,6 +46,14 @@ struct CancelCommand: ControlCommand {
     return selector
   }
 
+  func change(
+    _ queue: JobQueue, _ selector: JobSelector, onStep: (Int) -> Void
+  ) async throws -> Int {
+    undo
+      ? try await queue.retry(selector, isUndo: true, onStep: onStep)
+      : try await queue.control(.cancel, selector, onStep: onStep)
+  }
+
   func note(_ count: Int) -> String {
     undo || selectors.state != nil || selectors.error != nil
       ? "" : ". Within one hour --undo queues them again and keeps their partial files"

@@ -42,6 +42,12 @@ import Testing
           == ["cancelled", "queued"])
       let listed = try await pool.command("history", "--batch", "films", "--json")
       #expect(listed.count == 1 && listed[0].contains(#""action":"cancel""#))
+      try await pool.command("cancel", "--undo", "--batch", "films")
+      try await pool.command("cancel", "--batch", "films")
+      try await pool.command("retry", "--batch", "films")
+      #expect(
+        try await pool.values("SELECT action FROM haul.operations ORDER BY id")
+          == ["cancel", "cancel --undo", "cancel", "retry"])
     }
   }
 
