@@ -60,6 +60,9 @@ struct PoolMetrics: Sendable {
         "haul_leader_round_age_seconds",
         "Time since the leader last looked for dead workers. Normally 1 to 3 seconds.",
         totals.leaderRoundAge),
+      MetricFamily(
+        "haul_database_time_seconds",
+        "Time of the database's clock when this was read, in seconds since 1970.", totals.now),
     ]
   }
 
@@ -79,6 +82,10 @@ struct PoolMetrics: Sendable {
         "haul_oldest_heartbeat_age_seconds",
         "Time since the last heartbeat of the live worker that has been silent the longest.",
         present.map(\.silence).max()),
+      MetricFamily(
+        "haul_workers_in_trouble",
+        "Live workers that cannot write to one of their stores, for example because a disk is full.",
+        Double(live.workers.filter { $0.trouble != nil }.count)),
     ]
   }
 
