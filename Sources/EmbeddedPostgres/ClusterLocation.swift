@@ -23,7 +23,7 @@ package struct ClusterLocation: Sendable, Equatable {
   /// Returns the standard location: `HAUL_STATE_DIR`; otherwise `/var/lib/haul` for root; otherwise `haul` in `XDG_STATE_HOME`
   /// or in `~/.local/state`. Relative paths in `XDG_STATE_HOME` are ignored (XDG Base Directory Specification).
   ///
-  /// - Throws: `noHome` if no such variable is set.
+  /// - Throws: `noHome` if `HAUL_STATE_DIR`, `XDG_STATE_HOME` and `HOME` are all unset and this process does not run as root.
   package static func standard(
     environment: [String: String]
   ) throws(EmbeddedPostgresError) -> ClusterLocation {

@@ -54,8 +54,8 @@ package final class EmbeddedCluster: Sendable {
     }
   }
 
-  /// Returns libpq's connection string for a database of the cluster. It requires that the server runs as the right user, so
-  /// that the client never connects to another user's server.
+  /// Returns libpq's connection string for a database of the cluster. The string requires that the server runs as the right
+  /// user, so that the client never connects to another user's server.
   package func conninfo(database: String) -> String {
     server.conninfo(database: database, user: directory.user)
   }

@@ -22,7 +22,7 @@ package enum EmbeddedPostgresError: Error, Sendable, Equatable, CustomStringConv
   /// This process or the machine has reached its limit of open files. The text is the path of the file that could not be
   /// opened.
   case openFiles(String)
-  /// Another system call failed.
+  /// A system call failed for a reason that no other case describes.
   case inputOutput(String, reason: String)
   /// `initdb` failed. The text is its last error message.
   case notCreated(String)

@@ -25,7 +25,8 @@ final class ErrorQueue: Sendable {
 
   /// A way to write a piece without waiting for the reader.
   private enum Way {
-    /// Only the separate thread writes, because a terminal may report that it is writable and then accept a single byte.
+    /// Only the separate thread writes, because a terminal may report that it is writable, accept a single byte and then block
+    /// the writer.
     case thread
     /// The caller writes through a second, non-blocking description of the pipe (O_NONBLOCK). This description belongs to this
     /// process, so other processes are not affected.

@@ -16,7 +16,7 @@ package final class FileDescriptor: Sendable {
     _ = close(raw)
   }
 
-  /// Opens a directory by a path from the operator. Follows symbolic links in `path`.
+  /// Opens a directory by a path that the operator has named. Follows symbolic links in `path`.
   ///
   /// - Throws: an error if the directory cannot be opened, or is another kind of file.
   package static func directory(_ path: String) throws(SystemError) -> FileDescriptor {

@@ -3,9 +3,9 @@ import Synchronization
 /// A value that one task waits for. The wait ends exactly once: with the value, an error or a cancellation.
 package final class Promise<Value: Sendable>: Sendable {
   private enum State {
-    /// The promise has no waiting task and no value. The next state is `waiting` or settled.
+    /// The promise has no waiting task and no value. The next state is `waiting` or `settled`.
     case empty
-    /// A task waits for the value. The next state is settled.
+    /// A task waits for the value. The next state is `settled`.
     case waiting(CheckedContinuation<Value, any Error>)
     case settled(Result<Value, any Error>)
   }
@@ -41,8 +41,8 @@ package final class Promise<Value: Sendable>: Sendable {
     try await value { self.settle(.failure(CancellationError())) }
   }
 
-  /// Waits for the value. Call this only once. If the task is cancelled, the promise calls `onCancel` and continues to wait:
-  /// another task must still settle it.
+  /// Waits for the value. Call this only once. If the task is cancelled, the promise calls `onCancel` and continues to wait.
+  /// Another task must still end the wait with ``settle(_:)``.
   package func value(onCancel: @escaping @Sendable () -> Void) async throws -> Value {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in

@@ -5,7 +5,7 @@ import Synchronization
 /// (nohup(1)), they stay ignored.
 ///
 /// A command that stops gracefully calls `handle`. Otherwise the signals have their default effect. Signals belong to the
-/// process, and so does the handler.
+/// process, so the process has only one handler.
 package struct StopSignals {
   private struct Suspension {
     let before: @Sendable () -> Void
@@ -40,9 +40,9 @@ package struct StopSignals {
 
   /// Calls `stop` on the main thread at the first signal.
   ///
-  /// A second signal, at least 1 second later, ends the process with exit code 75, as a crash would: other processes take back
-  /// its leases within seconds. Before that, it calls `atOnce`, which must not wait. From now on the process also ignores
-  /// SIGPIPE, so that a server continues when the reader of its log goes away.
+  /// A second signal, at least 1 second later, calls `atOnce`, which must not wait, and then ends the process with exit code
+  /// 75. As after a crash, other processes take back the leases of this process within seconds. From now on, the process also
+  /// ignores SIGPIPE. A server thus continues when the reader of the server's log goes away.
   package static func handle(
     _ stop: @escaping @Sendable () -> Void, atOnce: @escaping @Sendable () -> Void
   ) {

@@ -11,13 +11,14 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
   public enum Class: String, Sendable, CaseIterable, CustomStringConvertible {
     /// The host's name could not be resolved.
     case dns
-    /// No connection could be made, or it was refused.
+    /// The connection could not be made, or it was refused.
     case connect
     /// The TLS or SSH handshake, or the check of the certificate or host key, failed.
     case tls
-    /// The server did not answer, or sent too few bytes per second for too long.
+    /// The server did not answer in time, or sent the body too slowly: see ``DownloaderConfiguration/responseTimeout``,
+    /// ``DownloaderConfiguration/stallTime`` and ``DownloadOptions/timeout``.
     case timeout
-    /// The connection broke or the body ended early, repeatedly.
+    /// The connection broke or the body ended early. Haul could not resume the download, or this has happened 8 times.
     case interrupted
     /// Status 403 without Retry-After: the server refuses to send this file.
     case http403 = "http_403"
@@ -25,20 +26,22 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     case http404 = "http_404"
     /// Status 410: the server no longer has the file.
     case http410 = "http_410"
-    /// Another 4xx status without Retry-After, except 408, 425 and 429: the server does not send this file.
+    /// A 4xx status other than 403, 404, 408, 410, 425 and 429, without Retry-After: the server does not send this file. Status
+    /// 300 (several files to choose from) has this class, too.
     case http4xx = "http_4xx"
-    /// Status 5xx, 202, 408 or 425, or another 4xx with Retry-After: the server cannot send this file now.
+    /// Status 202, 408, 425 or 5xx, or another 4xx status with Retry-After: the server cannot send this file now. Exceptions:
+    /// ``rateLimited`` and ``proxy``.
     case http5xx = "http_5xx"
     /// An FTP or SFTP server does not have the file, or does not send it.
     case noFile = "no_file"
-    /// The host asks for fewer requests: status 429, or 403 or 503 with Retry-After or with a request quota of 0 (RFC 6585 §4,
-    /// RFC 9110 §15.6.4); reply 421 in FTP.
+    /// The host asks for fewer requests. In HTTP: status 429, status 403 or 503 with Retry-After, or status 403 with a
+    /// remaining request quota of 0 (RFC 6585 §4, RFC 9110 §15.6.4). In FTP: reply 421.
     case rateLimited = "rate_limited"
     /// The response violates HTTP, or its status means that it carries no file, such as 204, or 201 after a GET.
     case `protocol`
     /// The body ended early, and the server cannot send only the rest of it.
     case range
-    /// The source file was different each time the download read it.
+    /// The file on the server changed several times during the download.
     case sourceChanged = "source_changed"
     /// The response looks like an error page or a login form instead of the expected file.
     case suspectPage = "suspect_page"
@@ -62,11 +65,11 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     case noCredential = "no_credential"
     /// The proxy does not answer or refuses the connection, or a network on the way requires a login (status 511).
     case proxy
-    /// The server redirects too many times.
+    /// The server redirects more than 10 times in a row.
     case redirects
     /// A file with the final name already exists.
     case exists
-    /// A directory has the path of the file, or the path names no file.
+    /// A directory has the path of the file, the path names no file, or another download uses the file.
     case pathConflict = "path_conflict"
     /// The file system or a quota is full.
     case diskFull = "disk_full"
@@ -76,7 +79,7 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     case notPermitted = "not_permitted"
     /// The process or the machine has reached its limit of open files.
     case openFiles = "open_files"
-    /// The program's own function refused the response or a redirect: ``DownloadOptions/validate``,
+    /// A function of your program refused the response or a redirect, such as ``DownloadOptions/validate`` or
     /// ``DownloadOptions/followRedirect``.
     case rejected
     /// The transfer was cancelled or paused.
@@ -133,8 +136,8 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
   /// The path of the file that the download should create; nil if the error does not concern a file.
   public var path: String?
 
-  /// The error that the program's own function threw, such as ``DownloadOptions/validate``; nil if it threw none. Comparisons
-  /// of transfer errors ignore this error.
+  /// The error that a function of your program threw, such as the function in ``DownloadOptions/validate``; nil if no function
+  /// threw an error. Comparisons of transfer errors ignore this error.
   public var underlyingError: (any Error)? {
     get { cause.error }
     set { cause.error = newValue }
@@ -200,7 +203,7 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
 }
 
 extension TransferError: LocalizedError {
-  /// The message with its remedy, which `localizedDescription` returns.
+  /// The message and the remedy. `localizedDescription` returns this text, too.
   public var errorDescription: String? { remedy.map { "\(message); \($0)" } ?? message }
 }
 

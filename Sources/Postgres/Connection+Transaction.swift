@@ -11,9 +11,10 @@ extension Connection {
   /// Runs `body` in a transaction at READ COMMITTED. Its changes are durable on return.
   ///
   /// `body` gets a connection value of its own while it runs, and other callers of this connection wait. After a deadlock or a
-  /// serialization failure, the transaction is rolled back and `body` runs again, a few times with growing random waits. So
-  /// `body` must have no other effects that cannot be repeated. On any other error and on cancellation, the function rolls back
-  /// and throws. If the connection is lost during the commit, it is unknown whether the commit took effect.
+  /// serialization failure, the function rolls back the transaction and runs `body` again, at most 8 times in total, with
+  /// growing random waits. So `body` must have no other effects that cannot be repeated. On any other error and on
+  /// cancellation, the function rolls back and throws. If the connection is lost during the commit, it is unknown whether the
+  /// commit took effect.
   package func transaction<T: Sendable>(
     _ body: @Sendable (Connection) async throws -> T
   ) async throws -> T {

@@ -10,7 +10,8 @@ import Synchronization
 package final class Connection: Sendable {
   let link: Link
   let mutex = AsyncMutex()
-  /// Whether this value is the connection of a transaction's body. It then shares the link of another connection.
+  /// Whether this value is the connection that the body of a transaction gets. This connection uses the libpq connection of
+  /// another value.
   package let isTransaction: Bool
   /// Whether the transaction of this connection has ended.
   let isOver = Atomic(false)
@@ -23,8 +24,8 @@ package final class Connection: Sendable {
   enum Route: Equatable {
     /// No pooler is between this program and the server.
     case direct
-    /// A pooler keeps one server process for this connection. The text is a mark in the settings of the session, which
-    /// distinguishes it from other sessions.
+    /// A pooler keeps one server process for this connection. The text is a mark in the session's settings that distinguishes
+    /// this session from other sessions.
     case marked(String)
     /// A pooler may give each transaction another server process. Each transaction begins with the statements in `settings`.
     case shared(settings: String)
@@ -90,8 +91,8 @@ package final class Connection: Sendable {
   /// transaction.
   package var isShared: Bool { if case .shared = route { true } else { false } }
 
-  /// The database and its server in a form for people, such as `haul at db.example.org:5432`. For a Unix socket, it has the
-  /// socket's directory instead of the host.
+  /// The database and its server in a form for people, such as `haul at db.example.org:5432`. For a Unix socket, the text has
+  /// the socket's directory instead of the host.
   package var database: String { link.database }
 
   /// Whether the connection has ended, by `close()` or because it was lost. An ended connection stays ended.

@@ -1,6 +1,6 @@
 /// The reason why a database call ended without a result.
 ///
-/// If its task is cancelled, a call throws `CancellationError` instead.
+/// If the task of a call is cancelled, the call throws `CancellationError` instead.
 package enum PostgresError: Error, Sendable, Equatable {
   /// The connection string is not valid, or the server requires a password and none is given.
   case configuration(String)
@@ -10,7 +10,7 @@ package enum PostgresError: Error, Sendable, Equatable {
   case server(ServerError)
   /// The connection broke or was closed. It is unknown whether a running statement took effect.
   case connectionLost(String)
-  /// The server did not answer in time. The statement was cancelled, or the connection was given up.
+  /// The server did not answer in time. The statement was cancelled, or the connection was closed.
   case timedOut
   /// A value is missing, is NULL, or does not have the requested type. The error does not contain the value.
   case decoding(column: String, String)

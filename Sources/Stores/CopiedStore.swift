@@ -1,13 +1,14 @@
 /// Detects a store directory that was copied with its marker, so that two directories have the same instance id. The type reads
 /// no clock: callers pass the time.
 ///
-/// Each worker writes a file, its sign, into the directory and looks for the signs of the other workers. If a sign is old
-/// enough and is missing, its worker uses another directory. On NFS a file of another machine may show late, hence the delay. A
-/// sign that was only deleted is back at the next check.
+/// Each worker writes a file, called its sign, into the directory and looks for the signs of the other workers. If two checks
+/// in a row (``looks``) do not find a sign that is at least 2 minutes old (``delay``), the worker of that sign uses another
+/// directory. The delay is necessary because on NFS a file of another machine may become visible late. After the deletion of a
+/// sign, the worker writes the sign again at the next check.
 package struct CopiedStore: Sendable {
   package typealias Instant = ContinuousClock.Instant
 
-  /// Another live worker that has written its sign for this instance of the store.
+  /// Another live worker that has written its sign (see ``CopiedStore``) into a directory with the same instance id.
   package struct Peer: Sendable, Equatable {
     package let worker: Int64
     package let machine: String
@@ -25,10 +26,10 @@ package struct CopiedStore: Sendable {
     }
   }
 
-  /// The age at which a sign must be visible to all workers. NFS caches attributes and names of directories for a minute.
-  /// (nfs(5), acdirmax)
+  /// The age at which a sign (a file that a worker writes into the store) must be visible to all workers. NFS caches attributes
+  /// and names of directories for a minute. (nfs(5), acdirmax)
   package static let delay = Duration.seconds(120)
-  /// The number of consecutive checks that must miss a sign.
+  /// The number of consecutive checks that must miss the sign of a worker before this worker counts as using another directory.
   package static let looks = 2
 
   private let own: Int64
@@ -44,7 +45,8 @@ package struct CopiedStore: Sendable {
     self.delay = delay
   }
 
-  /// Records the signs that a check found. The check began at `now`. Returns the workers whose signs are missing.
+  /// Records the workers whose signs (files in the store) a check found. The check began at `now`. Returns the workers whose
+  /// signs are missing.
   package mutating func looked(_ found: Set<Int64>, now: Instant) -> [Int64] {
     for (worker, signed) in signedAt where now - signed >= delay {
       missed[worker] = found.contains(worker) ? 0 : missed[worker, default: 0] + 1
@@ -52,7 +54,8 @@ package struct CopiedStore: Sendable {
     return missed.filter { $0.value >= Self.looks }.map(\.key).sorted()
   }
 
-  /// Records what the database says about the other workers at `now`. Verdicts on workers that are not in `peers` stay.
+  /// Records what the database says about the other workers at `now`. A worker that is not in `peers` still counts as using
+  /// another directory if it did so before.
   package mutating func heard(of peers: [Peer], now: Instant) {
     signedAt = Dictionary(uniqueKeysWithValues: peers.map { ($0.worker, now - $0.age) })
     missed = missed.filter { signedAt[$0.key] != nil }
@@ -66,8 +69,8 @@ package struct CopiedStore: Sendable {
     }
   }
 
-  /// The oldest other worker that uses another directory, if it is older than this worker; otherwise nil. If it is not nil,
-  /// this worker's directory counts as the copy.
+  /// The worker with the lowest number among those that use another directory, if its number is lower than this worker's own;
+  /// otherwise nil. If there is such a worker, the directory of this worker counts as the copy.
   package var original: (worker: Int64, machine: String)? {
     apart.filter { $0.key < own }.min { $0.key < $1.key }.map { ($0.key, $0.value) }
   }

@@ -31,14 +31,14 @@ package struct FileVerifier: Sendable {
   /// Opens the directory of a store. This process must have the right to read the directory, but need not have the right to
   /// write.
   ///
-  /// - Throws: `StoreError` if the directory cannot be opened; `TransferError` if the system gives no thread.
+  /// - Throws: `StoreError` if the directory cannot be opened; `TransferError` if the system cannot create a thread.
   package init(_ mount: StoreMount) throws {
     try self.init(Destination(root: try Store.open(mount)))
   }
 
   /// Creates a verifier for an open directory.
   ///
-  /// - Throws: `TransferError` if the system gives no thread.
+  /// - Throws: `TransferError` if the system cannot create a thread.
   package init(_ destination: Destination) throws(TransferError) {
     self.destination = destination
     io = try translating(try IOPool(threads: 1))

@@ -13,7 +13,7 @@ package struct NamedDirectory: Sendable {
   /// A clause with advice for users who may not write there.
   private let advice: String
 
-  /// Creates a value without access to the disk. `advice` ends the messages about missing rights.
+  /// Creates a value without access to the disk. Messages about missing rights end with `advice`.
   package init(_ path: String, advice: String = "name a directory that this user owns") {
     self.path = Self.absolute(path)
     self.advice = advice

@@ -21,7 +21,7 @@ package final class OpenStores: Sendable {
 
   /// Opens the directory at the path of `store` again, and replaces `store` with the result. Blocks while the disk blocks.
   ///
-  /// - Returns: the new store; nil if the directory is not this instance of the store.
+  /// - Returns: the new store; nil if the directory does not have the instance id of `store`.
   package func reopen(_ store: Store) -> Store? {
     let mount = StoreMount(name: store.name, directory: store.directory)
     guard (try? Store.marker(mount)) == store.marker,

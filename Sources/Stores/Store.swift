@@ -14,7 +14,7 @@ package struct Store: Sendable {
   package let name: String
   /// The path at which the store was opened.
   package let directory: String
-  /// The instance id, which the marker file of the store contains.
+  /// The instance id, which identifies this directory of the store. The store's marker file contains it.
   package let marker: String
   package let root: FileDescriptor
   package let destination: Destination
@@ -28,10 +28,10 @@ package struct Store: Sendable {
 
   private static let markerPath = ".haul/store.json"
 
-  /// Opens a store's directory, which must be initialised, and checks that it can be written. A full disk is not an error,
-  /// because space may become free.
+  /// Opens a store's directory, which must already have a marker file, and checks that files can be written in it. A full disk
+  /// is not an error, because space may become free.
   ///
-  /// - Parameter io: the threads of the store that this one replaces.
+  /// - Parameter io: the threads of the store that this store replaces; nil to create threads.
   package init(
     _ mount: StoreMount, ioThreads: Int = 1, io: IOPool? = nil
   ) throws(StoreError) {
@@ -89,7 +89,7 @@ package struct Store: Sendable {
     NamedDirectory(mount.directory, advice: "run haul as the user that owns it")
   }
 
-  /// Reads the store's instance id from the marker file in the directory of a mount.
+  /// Reads the instance id, which identifies one directory of a store, from the marker file in the directory of a mount.
   package static func marker(_ mount: StoreMount) throws(StoreError) -> String {
     let directory = Self.directory(of: mount)
     guard let text = try read(directory) else {
@@ -238,7 +238,8 @@ extension FileDescriptor {
   }
 }
 
-/// The name of a part file. It consists of job and token, and a number if the source has changed during the attempt.
+/// The name of a part file. It consists of the id of the job, the token of the lease and, if the source has changed during the
+/// attempt, a number.
 package struct PartName: Sendable, Equatable {
   package let job: Int64
   package let token: Int64

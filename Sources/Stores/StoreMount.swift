@@ -3,7 +3,7 @@ package struct StoreMount: Sendable, Equatable {
   package let name: String
   package let directory: String
 
-  /// Creates a mount. `directory` must contain an instance of the store `name`.
+  /// Creates a mount. `directory` must be a directory of the store `name`, with the marker file of that store.
   package init(name: String, directory: String) {
     self.name = name
     self.directory = directory

@@ -24,8 +24,8 @@ extension Store {
     return isFresh
   }
 
-  /// Returns the workers of a pool that have a sign, a file that proves which directory they use. Also removes very old signs.
-  /// Blocks while the disk blocks.
+  /// Returns the workers of a pool that have a sign, a file that proves which directory they use. Also removes signs that are
+  /// older than a week. Blocks while the disk blocks.
   package func signs(pool: String) throws(TransferError) -> Set<Int64> {
     let directory = try root.makeDirectories(Self.signsPath)
     let signs = PartDirectory(directory)

@@ -9,7 +9,7 @@ import Synchronization
 
 /// A worker of a pool. It claims jobs, downloads their files, and gives interrupted jobs to other workers.
 ///
-/// A worker can also lead the pool and run its maintenance (`Leadership`), so a pool needs no coordinator.
+/// A worker can also lead the pool and run the maintenance of the pool (`Leadership`), so a pool needs no coordinator.
 package final class PoolWorker: Sendable {
   private struct State {
     var loop: WorkLoop?
@@ -35,7 +35,7 @@ package final class PoolWorker: Sendable {
   private let state = Mutex(State())
 
   /// Creates a worker and opens its stores. ``run()`` starts the worker.
-  /// - Throws: `StoreError` for a directory without a marker file or that cannot be written.
+  /// - Throws: `StoreError` for a directory that has no marker file or cannot be written.
   package init(_ configuration: WorkerConfiguration, logger: Logger) throws(StoreError) {
     self.configuration = configuration
     self.logger = logger

@@ -29,8 +29,8 @@ package struct WorkerConfiguration: Sendable {
   package var onComplete: String?
   /// Called with each lease that has ended and been recorded, on a Swift thread.
   package var onSettled: (@Sendable (SettledLease) -> Void)?
-  /// Called when the worker closes a store because it is full, cannot be written or hangs. `reason` says which. The worker
-  /// claims no jobs for the store until the store works again.
+  /// Called when the worker closes a store because the store is full, cannot be written or hangs. `reason` describes the
+  /// problem. The worker claims no jobs for the store until the store works again.
   package var onStoreClosed: (@Sendable (_ store: String, _ reason: String) -> Void)?
   /// Whether to stop gracefully when the worker's queues have no queued, scheduled, interrupted or running job.
   package var exitWhenIdle: Bool
@@ -60,7 +60,7 @@ package struct WorkerConfiguration: Sendable {
 
 /// A lease that has ended, and the resulting state of its job.
 package struct SettledLease: Sendable {
-  /// How the worker ended the lease. Its `path` is always set.
+  /// How the worker ended the lease. The `path` of this value is always set.
   package let ending: LeaseEnding
   /// The state of the job after the lease has ended.
   package let state: JobState
@@ -81,7 +81,8 @@ package struct RunningTransfer: Sendable {
   package let total: Int64?
   /// The number of bytes received over the network in this attempt.
   package let fetched: Int64
-  /// The number of bytes that an earlier attempt saved in this store. They count even if the origin does not let Haul resume.
+  /// The number of bytes that an earlier attempt saved in this store. This number does not change if the server then does not
+  /// let Haul resume from these bytes.
   package let kept: Int64
   /// The number of times that the origin has replaced the file since the job began.
   package let changes: Int

@@ -1,9 +1,10 @@
 /// Decides which addresses Haul may connect to.
 ///
-/// The policy checks the address of the socket, not the host name, so a DNS answer cannot bypass it. The policy refuses every
-/// address that is not global unicast by IANA's special-purpose registries (RFC 6890), unless an allowed block contains it:
-/// loopback, link-local with cloud metadata, private, shared, documentation, benchmarking, multicast, reserved. If an IPv6
-/// address contains an IPv4 address, the policy checks the IPv4 address.
+/// The policy checks the address of the socket, not the host name, so a DNS answer cannot bypass it. The policy allows an
+/// address if an allowed block contains it. It refuses every other address that is not global unicast according to IANA's
+/// special-purpose registries (RFC 6890). These are loopback, link-local (with the metadata services of clouds), private,
+/// shared, documentation, benchmarking, multicast and reserved addresses. If an IPv6 address contains an IPv4 address, the
+/// policy checks the IPv4 address.
 public struct AddressPolicy: Sendable, Hashable {
   /// A policy that allows only public addresses.
   public static let publicOnly = AddressPolicy(allowing: [])

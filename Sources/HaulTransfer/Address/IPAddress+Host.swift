@@ -1,6 +1,6 @@
 extension IPAddress {
-  /// Returns the IP address if `host` of a URL is an IP address, with or without a port, or `localhost` (127.0.0.1). Returns
-  /// nil for any other name: this function does not use DNS.
+  /// Returns the IP address in `host`, the host of a URL with or without a port. Returns 127.0.0.1 for `localhost`, and nil for
+  /// any other name: this function does not use DNS.
   package static func spelled(by host: String) -> IPAddress? {
     let name =
       host.first == "["

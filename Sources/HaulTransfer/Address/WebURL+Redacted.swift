@@ -1,7 +1,7 @@
 /// The form of a URL for people and logs.
 extension WebURL {
   /// The URL without user and password. In the path and the query, `***` replaces the values of parameters that sign a URL or
-  /// grant access. The SQL function `haul.redacted` has the same rules.
+  /// grant access. The SQL function `haul.redacted` follows the same rules.
   package var redacted: String {
     var shown = "\(scheme)://\(hostKey)" + Self.redact(path, separators: ";/")
     if let query { shown += "?" + Self.redact(query, separators: "&;") }

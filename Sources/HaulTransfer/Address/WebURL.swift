@@ -55,7 +55,8 @@ package struct WebURL: Sendable, Hashable {
 
   /// Resolves the value of a Location field against this URL (RFC 9110 §10.2.2, RFC 3986 §5).
   ///
-  /// The result does not get this URL's credentials. It keeps credentials in `location`, so that the engine refuses the URL.
+  /// The result does not get this URL's credentials. If `location` itself contains credentials, the result has them, and the
+  /// engine then refuses the URL.
   ///
   /// - Throws: `.blockedURL`, as ``init(_:schemes:)`` does.
   package func resolving(

@@ -59,7 +59,7 @@ public struct ExpectedDigest: Sendable, Hashable {
     return text
   }
 
-  /// Reads only `algorithm=digest`, the form in a job's option or a server's field.
+  /// Reads a digest in the form `algorithm=digest` only. Options of jobs and header fields of servers have this form.
   ///
   /// - Returns: nil for an unknown algorithm or a digest of the wrong length. If the hexadecimal and the base64 form have the
   ///   same length, a final `=` means base64.

@@ -17,8 +17,8 @@ public enum CollisionPolicy: String, Sendable, CaseIterable {
 /// The directory tree in which Haul publishes results. Haul creates, opens and renames no file outside the tree, and follows no
 /// symbolic link. Every call blocks.
 ///
-/// The steps are separate, so that a caller can record its intent before the rename, and sync the directories of many files at
-/// once: `makeParent`, record the intent, `place`, `Parent.sync`.
+/// To publish a file, call `makeParent`, `place` and then `Parent.sync`. These steps are separate so that a caller can record
+/// its intent to publish the file before it calls `place`, and can sync the directories of many files at once.
 package struct Destination: Sendable {
   /// The signature of renameat2(2): descriptor and name of the old and of the new place, then flags. It returns 0 or
   /// the error number.
@@ -168,7 +168,7 @@ package struct Destination: Sendable {
 
   /// Gives the part file its final name, in one step or, if the file system cannot do that, by link and unlink. The caller
   /// syncs the file's bytes before this call and the parent directory afterwards. If the part's name is gone or belongs to
-  /// another file, another worker has taken the part file over, and nothing changes (`partMissing`).
+  /// another file, another worker has taken the part file over. The call then changes nothing and returns `partMissing`.
   ///
   /// - Throws: `exists` under the policy `fail`; `path_conflict` if a directory has the name.
   package func place(
@@ -228,7 +228,7 @@ package struct Destination: Sendable {
   package enum Occupant: Sendable, Equatable {
     case file(length: Int64)
     case directory
-    /// Another kind of file, such as a symbolic link or a socket.
+    /// A file of a kind other than regular file and directory, such as a symbolic link or a socket.
     case other
   }
 

@@ -77,8 +77,9 @@ extension FileDescriptor {
     }
   }
 
-  /// Whether ``syncFileSystem()`` is reliable here. Linux must report its errors (5.8 or later), and the file system must be
-  /// known to write its data to the device. A network file system or FUSE may not do that.
+  /// Whether ``syncFileSystem()`` is reliable here. Two conditions must hold. Linux must report the errors of syncfs(2), as
+  /// version 5.8 and later do. The file system must be known to write all data to the device, which a network file system or
+  /// FUSE may not do.
   package var syncsFileSystem: Bool {
     var system = utsname()
     guard unsafe uname(&system) == 0 else { return false }

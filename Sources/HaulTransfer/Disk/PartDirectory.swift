@@ -107,8 +107,8 @@ package struct PartDirectory: Sendable {
   /// Opens the part file that a checkpoint names.
   ///
   /// - Returns: nil if the part file must not be used: it is gone, replaced by another file or link, shorter than the `length`
-  ///   that it must hold, or longer than the `complete` file. On NFS, another machine's rename may become visible late: check
-  ///   again before you conclude that the part file is gone.
+  ///   that it must hold, or longer than the `complete` file. On NFS, another machine's rename may become visible only after
+  ///   some time: check again before you conclude that the part file is gone.
   /// - Throws: `path_conflict` if parts are locked and another download uses this part file.
   package func open(
     _ name: String, inode: UInt64, holding length: Int64, of complete: Int64
@@ -126,8 +126,8 @@ package struct PartDirectory: Sendable {
     }
   }
 
-  /// Renames a part file, so that a worker that knows only the old name cannot find it. If another file has the new name, it is
-  /// replaced.
+  /// Renames a part file, so that a worker that knows only the old name cannot find the file. Replaces any other file that has
+  /// the new name.
   ///
   /// - Returns: false if no file has the old name.
   package func rename(_ name: String, to other: String) throws(TransferError) -> Bool {

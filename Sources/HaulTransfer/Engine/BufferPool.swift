@@ -50,10 +50,11 @@ import Synchronization
 
 /// A pool with a limited number of buffers of the same size, allocated when first needed and kept for the pool's life.
 ///
-/// When all buffers are in use, exchanges pause until a sink returns a buffer, so memory stays bounded however slow the disk
-/// is. A disk that hangs must not hold all buffers. A share therefore gets at most twice the number of buffers that are left
-/// (dynamic thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). A share that holds no buffer
-/// always gets one. A share is the group of exchanges that write to the same disk.
+/// When all buffers are in use, exchanges (requests with their responses) pause until a ``BodySink`` returns a buffer. Memory
+/// use thus stays bounded even if the disk is slow. A share is the group of exchanges that write to the same disk. One disk
+/// that hangs must not take all buffers. A share therefore gets at most twice the number of buffers that are left (dynamic
+/// thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). A share that holds no buffer always gets
+/// one.
 package final class BufferPool: Sendable {
   private struct State {
     var free: [Block] = []
@@ -79,9 +80,8 @@ package final class BufferPool: Sendable {
   /// - Parameters:
   ///   - capacity: the size of a buffer in bytes.
   ///   - limit: the maximum number of buffers, in addition to the one that each share may always have.
-  ///   - whenFreed: called once after a failed ``take(for:)``, when its share may take a buffer again. It runs on the thread
-  ///     that dropped a buffer. A buffer that returns from another disk does not cause a call unless it helps the waiting
-  ///     share.
+  ///   - whenFreed: called once after ``take(for:)`` has returned nil for a share, when this share may take a buffer again. The
+  ///     function runs on the thread that returned a buffer to the pool.
   package init(capacity: Int, limit: Int, whenFreed: @escaping @Sendable () -> Void) {
     self.capacity = capacity
     self.limit = limit
@@ -96,7 +96,8 @@ package final class BufferPool: Sendable {
 
   /// Returns an empty buffer, or nil if the share may not take another buffer now.
   ///
-  /// - Parameter share: the key of all exchanges that may hang together, such as those that write to one disk.
+  /// - Parameter share: the key of the share. Exchanges that may hang at the same time, such as those that write to one disk,
+  ///   have the same key.
   package func take(for share: ObjectIdentifier? = nil) -> GatherBuffer? {
     let block: Block? = state.withLock { state in
       guard state.has(for: share, of: limit) else {

@@ -9,14 +9,14 @@ public struct DownloaderConfiguration: Sendable {
   /// The period in which a body must reach ``stallFloor`` bytes per second on average. Time in which a rate limit or a pause
   /// stops the body does not count. Default: 60 seconds.
   public var stallTime = Duration.seconds(60)
-  /// The lowest accepted average rate of a body, in bytes per second. It keeps slow servers from using a slot forever.
-  /// Default: 100.
+  /// The lowest accepted average rate of a body, in bytes per second. Without this limit, a slow server could occupy one of the
+  /// concurrent downloads forever. Default: 100 bytes per second.
   public var stallFloor: Int64 = 100
   /// The number of bytes that a body must receive in each ``stallTime``.
   var stallQuota: Int64 { Int64(clamped: stallTime / .seconds(1) * Double(stallFloor)) }
   /// The maximum number of idle connections kept for reuse. Default: 128.
   public var maxConnections = 128
-  /// The maximum number of buffers of 256 KiB that hold body bytes at once, being filled or waiting for the disk. Default: 96.
+  /// The maximum number of buffers for body bytes that are not yet on the disk. Each buffer has 256 KiB. Default: 96 buffers.
   public var maxBuffers = 96
   /// The limit in bytes per second for all bodies together; nil for no limit.
   public var rateLimit: RateLimit?
@@ -34,8 +34,8 @@ public struct DownloaderConfiguration: Sendable {
   /// downloaders may share a jar.
   public var cookieJar: CookieJar?
   /// The maximum number of concurrent downloads, including those of queues and of ``Downloads``. Further downloads wait for
-  /// their turn. Default: 64, even if all are from one host: ``DownloadQueue/maxConcurrentPerHost`` limits that. Must be
-  /// positive: ``Downloader/init(_:monitor:)`` stops the program otherwise.
+  /// their turn. Default: 64, which may all be from one host. To limit the downloads per host, set
+  /// ``DownloadQueue/maxConcurrentPerHost``. Must be positive; otherwise ``Downloader/init(_:monitor:)`` stops the program.
   public var maxConcurrent = 64
   /// The rules that choose a proxy for each request. They apply only if ``proxy`` is nil.
   package var proxyRules: ProxyRules?

@@ -10,8 +10,8 @@ package enum RequestMethod: String, Sendable {
 package struct ExchangeRequest: Sendable {
   /// The absolute URL. Use ``WebURL/text``, so that the URL that was checked is fetched.
   package var url: String
-  /// The request fields that the caller chose: Range, If-Range, Accept-Encoding, Authorization. ``FileRequest`` says how FTP
-  /// and SFTP use them.
+  /// The request fields that the caller chose, such as Range, If-Range, Accept-Encoding and Authorization. ``FileRequest`` says
+  /// how FTP and SFTP use these fields.
   package var fields: [ResponseHead.Field]
   /// The address policy of this exchange; nil for the engine's policy.
   package var addressPolicy: AddressPolicy?
@@ -75,8 +75,8 @@ package enum HeadVerdict: Sendable {
   case accept
   /// The sink accepts the body, but receives no byte of the body before ``ExchangeHandle/resume()``.
   case acceptLater
-  /// The sink does not want the body. The engine reads a short body to its end, to keep the connection open. For a long body,
-  /// it closes the connection.
+  /// The sink does not want the body. The engine reads a body of at most 64 KiB to its end within 1 second, to keep the
+  /// connection open. For any other body, it closes the connection.
   case reject
 }
 
@@ -132,7 +132,8 @@ package enum ExchangeOutcome: Sendable, Equatable {
   case cut
   /// The body ended early or its framing was invalid. The bytes received before are valid.
   case truncated(String)
-  /// After the head, the body was slower than the minimum rate for too long. The bytes that arrived before are valid.
+  /// After the head, the body was slower than ``DownloaderConfiguration/stallFloor`` for the time
+  /// ``DownloaderConfiguration/stallTime``. The bytes that arrived before are valid.
   case stalled(String)
   /// The sink answered `.reject` in ``BodySink/head(_:)``.
   case rejected

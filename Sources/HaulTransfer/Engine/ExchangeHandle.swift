@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Controls one exchange from any thread, before and while it runs. Calls after its end change nothing.
+/// Controls one exchange from any thread, before and during the exchange. Calls after the end of the exchange have no effect.
 ///
 /// The owner's pause (``pause()``, ``unpause()``) and the sink's pause (`.pause`, ``resume()``) are separate. Bytes flow when
 /// neither pause is in effect.

@@ -17,7 +17,7 @@ struct FileRequest: Sendable, Equatable {
   enum Refusal: Sendable {
     /// The requested range begins at or after the end of the file, whose length is ``Facts/length``.
     case beyondEnd
-    /// The server cannot send a file from the middle.
+    /// The server cannot send only a part of a file.
     case noRanges
   }
 

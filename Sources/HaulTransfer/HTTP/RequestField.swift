@@ -23,7 +23,7 @@ package struct RequestField: Sendable, Hashable {
   /// The maximum number of headers of one job.
   static let most = 32
 
-  /// Reads a header `Name: value` (RFC 9110 §5.1, §5.5), without white space around the value.
+  /// Reads a header `Name: value` (RFC 9110 §5.1, §5.5). Removes spaces before and after the value.
   package init(_ text: String) throws(Problem) {
     let halves = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     guard halves.count == 2, !halves[0].isEmpty, halves[0].utf8.allSatisfy(Self.isTokenByte) else {
@@ -44,7 +44,7 @@ package struct RequestField: Sendable, Hashable {
     if Self.reserved.contains(lower) || lower.hasPrefix("if-") { throw .reserved(name) }
   }
 
-  /// Reads the headers of one job. Their names must be unique.
+  /// Reads the headers of one job. No two headers may have the same name.
   package static func all(_ texts: [String]) throws(Problem) -> [RequestField] {
     if texts.count > most { throw .tooMany }
     var fields: [RequestField] = []

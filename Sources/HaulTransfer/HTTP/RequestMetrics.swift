@@ -20,7 +20,7 @@ public struct RequestMetrics: Sendable, Hashable {
   public var tls: Duration?
   /// The time from the request to the first byte of its response; nil if no response came.
   public var firstByte: Duration?
-  /// The time from the start to the last byte, including waits for a rate limit.
+  /// The time from the start of the request to the last byte of the response, including waits for a rate limit.
   public var total = Duration.zero
   /// The number of bytes of the body.
   public var received: Int64 = 0

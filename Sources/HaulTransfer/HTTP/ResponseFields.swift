@@ -29,8 +29,8 @@ extension ResponseHead {
 
   /// The length of a body, as a response states it.
   enum BodyLength: Equatable {
-    /// The length is unknown, because the head has no Content-Length, or a Transfer-Encoding other than `identity` and `none`
-    /// overrides it (RFC 9112 §6.3).
+    /// The length is unknown. The head has no Content-Length, or it has a Transfer-Encoding other than `identity` and `none`,
+    /// which overrides Content-Length (RFC 9112 §6.3).
     case unknown
     /// The length in bytes. If the field repeats one number, that number is the length (RFC 9110 §8.6).
     case bytes(Int64)

@@ -21,7 +21,7 @@ package struct ResponseHead: Sendable, Equatable {
     fields.compactMap { $0.isNamed(name) ? $0.value : nil }
   }
 
-  /// Returns the value of `name` if the field occurs once, or always with one value; otherwise nil.
+  /// Returns the value of `name` if the field occurs once, or always with the same value; otherwise nil.
   package func value(_ name: String) -> String? {
     var found: String?
     for field in fields where field.isNamed(name) {

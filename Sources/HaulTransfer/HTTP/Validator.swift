@@ -6,8 +6,8 @@ package enum Validator: Sendable, Hashable {
   /// A Last-Modified date as sent. It is used only if the server sent no well-formed ETag (RFC 9110 §13.1.5) and the date is at
   /// least 60 seconds before the response's Date. Otherwise a second change within one second would go unnoticed.
   case lastModified(String)
-  /// A weak entity tag and a Last-Modified date, as sent. Neither can be used in a condition. A later response must repeat
-  /// both, and the bytes of ``overlap`` must agree.
+  /// A weak entity tag and a Last-Modified date, as sent. Neither is strong enough for If-Range. A later response must repeat
+  /// both. Haul also requests the last ``overlap`` durable bytes again, and they must be the same as on the disk.
   case weakETag(String, modified: String)
   /// An entity tag without quotes, as sent, if the server sent no usable Last-Modified date. A later response must repeat the
   /// tag.

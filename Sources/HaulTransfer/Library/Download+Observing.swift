@@ -6,7 +6,7 @@ extension Download {
   /// The progress as a sequence: a value about four times a second, and one at the end.
   public var progress: ProgressSequence { ProgressSequence(download: self) }
 
-  /// The present progress.
+  /// The progress at this moment.
   public var currentProgress: DownloadProgress { look().progress }
 
   /// The future events of the download. The first event is the present state. The sequence ends with the download.

@@ -8,8 +8,8 @@ public struct DownloadScript: Sendable {
   fileprivate let download: Download
   fileprivate let work: ScriptWork
 
-  /// Sends this progress to all observers of the download. ``Download/events`` gives each value, ``Download/progress`` the last
-  /// value of each quarter of a second.
+  /// Sends this progress to all observers of the download. ``Download/events`` gives each value. ``Download/progress`` gives
+  /// only the last value of each quarter of a second.
   public func send(_ progress: DownloadProgress) {
     work.progressNow.withLock { $0 = progress }
     download.shared.withLock { $0.send(progress) }

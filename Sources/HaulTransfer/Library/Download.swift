@@ -9,12 +9,13 @@ import Synchronization
 /// | ``pause()`` | is kept for ``resumeData`` | `finished` |
 /// | ``suspend()`` | is kept, and ``resume()`` continues it | `paused` |
 /// | a failure | is kept for ``resumeData`` if the download can be continued | `finished` |
-/// | ``Downloader/shutdown()`` | is removed, unless the download is paused, suspended or in a list | `finished` |
+/// | ``Downloader/shutdown()`` | is removed, unless the download is paused, suspended or in a queue's list file | `finished` |
 ///
-/// After ``Downloader/shutdown()`` the partial files of failed downloads are gone as well, unless they are in a list.
+/// ``Downloader/shutdown()`` also removes the partial files of failed downloads, unless these downloads are in the list file of
+/// a ``DownloadQueue``.
 ///
-/// The next program that reads a list restarts downloads that failed, were running or were ended by ``pause()``. Suspended
-/// downloads are suspended again until ``resume()``.
+/// The next process that reads the list file restarts downloads that failed, were running or were ended by ``pause()``.
+/// Downloads that were suspended stay suspended until ``resume()``.
 ///
 /// You may make all calls from any thread, at any time, and repeatedly.
 public final class Download: Sendable {
@@ -130,7 +131,7 @@ public final class Download: Sendable {
   ///
   /// - Throws: `CancellationError` at once if the waiting task is cancelled, while the download continues; the error that
   ///   ``DownloadOptions/validate`` threw; otherwise a ``TransferError``, of class `cancelled` after ``cancel()``, ``pause()``
-  ///   or the downloader's end.
+  ///   or ``Downloader/shutdown()``.
   public var value: DownloadedFile {
     get async throws {
       await untilFinishedOrCancelled()
@@ -156,8 +157,8 @@ public final class Download: Sendable {
     if case .failure? = currentResult { true } else { false }
   }
 
-  /// The present state. After a call such as ``cancel()``, the state changes only when the network and the disk have
-  /// stopped.
+  /// The state at this moment. After a call such as ``cancel()``, the state changes only when the download has stopped its work
+  /// on the network and on the disk.
   public var state: DownloadState { shared.withLock { $0.phase } }
 
   /// The priority among waiting downloads. The highest priority starts first. Downloads with the same priority start in the
@@ -175,9 +176,10 @@ public final class Download: Sendable {
     }
   }
 
-  /// The data with which the download can be continued, after a failure or ``pause()``. If your program may be killed, save
-  /// them also while the download runs or is paused. While it runs, new resume data arrive within a second of the first bytes,
-  /// then every 64 MiB or 5 seconds, whichever is first. Use such data only after the process has ended.
+  /// The data with which the download can be continued, after a failure or ``pause()``. If your program may be killed, save the
+  /// resume data also while the download runs or is paused. While the download runs, new resume data arrive within a second of
+  /// the first bytes, then every 64 MiB or 5 seconds, whichever is first. Use resume data of a running download only after its
+  /// process has ended.
   ///
   /// Nil after a success or ``cancel()``, and if the download cannot be continued because the server gives no length, or no
   /// strong enough validator.

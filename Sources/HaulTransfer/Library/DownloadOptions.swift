@@ -20,8 +20,8 @@ public struct DownloadOptions: Sendable {
   public var maximumLength: Int64?
   /// The action if a file with the final name exists. Default: `fail`.
   ///
-  /// With `fail`, the download also fails as `pathConflict`, before the body, if another download of the same downloader is
-  /// creating that file. With `skip`, the existing file is the result, and Haul does not check its digest.
+  /// With `fail`, the download also fails as `pathConflict`, before Haul reads the body, if another download of the same
+  /// downloader is creating the file. With `skip`, the existing file is the result, and Haul does not check its digest.
   public var ifExists = CollisionPolicy.fail
   /// Chooses the file's name from the response, if the request names a directory. The result may be a path below the directory;
   /// Haul creates missing directories. Nil uses ``DownloadResponse/fileName``.
@@ -63,8 +63,8 @@ public struct DownloadOptions: Sendable {
   public var credentials: [HeaderField] = []
   /// The user and password for the URL's own origin: HTTP Basic or Digest, FTP or SFTP.
   public var login: Login?
-  /// Returns a login when a server answers 401. If it returns nil, or its login fails three times, the download ends as
-  /// `http4xx`.
+  /// Returns a login when a server answers 401. If the function returns nil, or the server refuses three of its logins, the
+  /// download ends as `http4xx`.
   public var authenticate: (@Sendable (AuthenticationChallenge) async -> Login?)?
   /// Decides whether to follow a redirect. Haul calls it before each redirect, with the response and the absolute URL of the
   /// next request. If it returns false, the download ends as `rejected`, and ``TransferError/fields`` are the fields of the

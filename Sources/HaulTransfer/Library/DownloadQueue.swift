@@ -18,8 +18,8 @@ public final class DownloadQueue: Downloading {
 
   /// Creates an empty queue. Other code may use the same downloader; its downloads do not count towards the queue's limit.
   ///
-  /// `downloader` may be a fake. The queue then asks it for a download when the download's turn comes. The queue itself handles
-  /// ``DownloadOptions/retry`` and ``DownloadOptions/timeout``.
+  /// `downloader` may be a fake for your tests: see ``Downloading``. The queue then asks the fake for a download when the
+  /// download's turn comes. The queue itself handles ``DownloadOptions/retry`` and ``DownloadOptions/timeout``.
   ///
   /// - Precondition: `maxConcurrent` is positive.
   public init(_ downloader: any Downloading, maxConcurrent: Int = 4) {
@@ -30,17 +30,18 @@ public final class DownloadQueue: Downloading {
   }
 
   /// Creates a queue whose downloads outlive the process. The file `list` keeps the downloads and their resume data. This
-  /// initialiser reads the file and starts its downloads again; paused downloads are paused again. Blocks.
+  /// initialiser reads the file and starts the downloads in it again; suspended downloads are suspended again. Blocks.
   ///
   /// A download stays in the list until it is complete, cancelled or removed. Reading the list retries failed downloads. If a
   /// download fails again, it stays in ``downloads``. A download whose file has its final name is complete, even if the process
   /// was killed before it updated the list.
   ///
   /// Relative paths become absolute when a download is added, because a later process may have another working directory. This
-  /// initialiser removes partial files of the list's targets that no download uses and no entry needs. The file holds URLs,
-  /// which may be secrets, and only its owner may read it. It does not hold credentials, logins, hooks, proxies or rate limits:
-  /// `restoring` may add them to each request that was read. A POST or PUT is never in the list. If `isSuspended`, no download
-  /// begins before ``isSuspended`` is set to false.
+  /// initialiser also removes unused partial files: files that belong to a path in the list, but that no download uses and no
+  /// entry needs. The list holds URLs, which may be secrets, and only its owner may read it. The list does not hold
+  /// credentials, logins, functions such as ``DownloadOptions/validate``, proxies or rate limits. `restoring` may add these
+  /// options to each request that was read. A POST or PUT is never in the list. If `isSuspended`, no download begins before
+  /// ``isSuspended`` is set to false.
   ///
   /// The queue keeps the list locked until ``Downloader/shutdown()`` returns, or until the queue is released and its last
   /// download has ended.
@@ -115,8 +116,8 @@ public final class DownloadQueue: Downloading {
 
   // MARK: - Downloads
 
-  /// The unfinished downloads, in the order in which they were added. If the queue has a list, also the downloads that failed
-  /// or that ``Download/pause()`` ended: they stay until they are retried, cancelled or removed.
+  /// The unfinished downloads, in the order in which they were added. If the queue has a list, the array also contains
+  /// downloads that failed or that ``Download/pause()`` ended. These stay until they are retried, cancelled or removed.
   public var downloads: [Download] { members.all }
 
   /// Adds a download and returns at once. Pass `data` to continue a paused or interrupted download.
@@ -162,9 +163,9 @@ public final class DownloadQueue: Downloading {
     try await downloader.head(url, options: options)
   }
 
-  /// Adds a download again that failed, was cancelled or was ended by ``Download/pause()``, and removes the old one from the
-  /// list. The new download continues from the old resume data. If `download` has not ended, or is complete, this function
-  /// returns `download` unchanged.
+  /// Retries `download` if it failed, was cancelled or was ended by ``Download/pause()``. Adds and returns a new download,
+  /// which continues from the old resume data, and removes the old download from the list. If `download` has not ended, or is
+  /// complete, this function returns `download` unchanged.
   @discardableResult
   public func retry(_ download: Download) -> Download {
     guard download.hasFailed else { return download }
@@ -212,7 +213,7 @@ public final class DownloadQueue: Downloading {
   /// partial file stays if another download continues it.
   ///
   /// If `deletingFile`, the function also deletes the complete file, but only if this download created it. An older file that
-  /// was accepted as the result (`.skip`) stays. A newer file that has replaced it stays, too.
+  /// was accepted as the result (`.skip`) stays. A newer file that has replaced the complete file stays, too.
   public func remove(_ download: Download, deletingFile: Bool = false) async {
     download.cancel()
     let result = await download.result

@@ -8,7 +8,7 @@ public struct DownloadRequest: Sendable {
   /// The path of the file to create. Its directory must exist. A relative path starts at the working directory that the process
   /// has when the download starts; a queue with a list then stores the absolute path.
   ///
-  /// If the response names the file, this is the path of the directory, with a `/` at its end.
+  /// If the response decides the name of the file, this is the path of the directory, with a `/` at its end.
   public var path: String {
     didSet { isURL = false }
   }
@@ -43,9 +43,9 @@ public struct DownloadRequest: Sendable {
     isURL = !file.isFileURL
   }
 
-  /// Creates a request for a file in `directory` that the response names. The directory must exist.
-  /// ``DownloadOptions/destination`` chooses the name; without it the name is ``DownloadResponse/fileName``. With
-  /// ``CollisionPolicy/replace``, the server then chooses which file of the directory is replaced.
+  /// Creates a request for a file in `directory`. The response decides the name of the file. The directory must exist. The name
+  /// is the result of ``DownloadOptions/destination``, or ``DownloadResponse/fileName`` if that option is nil. Caution: with
+  /// ``CollisionPolicy/replace``, the server can thus choose which file of the directory is replaced.
   public init(
     _ url: String, in directory: String, options: DownloadOptions = DownloadOptions()
   ) {
@@ -54,8 +54,8 @@ public struct DownloadRequest: Sendable {
     wasMadeWithDirectory = !directory.isEmpty
   }
 
-  /// Creates a request for a file in `directory` that the response names. `directory` is a file URL. With any other URL the
-  /// download fails as `pathConflict`.
+  /// Creates a request for a file in `directory`. The response decides the name of the file. `directory` is a file URL. With
+  /// any other URL the download fails as `pathConflict`.
   public init(_ url: URL, in directory: URL, options: DownloadOptions = DownloadOptions()) {
     self.init(
       url.absoluteString, in: directory.isFileURL ? directory.path : directory.absoluteString,
@@ -66,8 +66,8 @@ public struct DownloadRequest: Sendable {
 
 /// A complete file. The file and its name are durable.
 public struct DownloadedFile: Sendable, Hashable {
-  /// The path of the file. It differs from the requested path under the collision policy `rename`, and if the response
-  /// names the file.
+  /// The path of the file. It may differ from the requested path with the collision policy `rename`, and if the response
+  /// decides the name of the file.
   public var path: String
   /// The file's length in bytes.
   public var bytes: Int64

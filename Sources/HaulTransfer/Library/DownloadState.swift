@@ -4,7 +4,8 @@ public enum DownloadState: Sendable, Hashable, CustomStringConvertible {
   case waiting
   /// The download is running.
   case running
-  /// ``Download/suspend()`` has stopped the download. It keeps its partial file, and another download may run instead.
+  /// ``Download/suspend()`` has stopped the download. The download keeps its partial file, and another download may run
+  /// instead.
   case paused
   /// The download is complete, has failed, was cancelled or was ended by ``Download/pause()``.
   case finished
@@ -81,7 +82,7 @@ public struct DownloadResponse: Sendable, Hashable {
     self.init(url: url.text, status: head.status, fields: head.fields)
   }
 
-  /// Returns the value of the first field with this name, in upper or lower case; nil if there is no such field.
+  /// Returns the value of the first field with this name, without regard to case; nil if there is no such field.
   public func value(_ name: String) -> String? { fields.first { $0.isNamed(name) }?.value }
 
   /// The file name that the server suggests, safe in any directory; nil if it suggests none. (Content-Disposition, RFC

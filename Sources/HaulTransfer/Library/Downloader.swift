@@ -85,8 +85,8 @@ public final class Downloader: Downloading {
   /// partial files of failed downloads are removed as well.
   ///
   /// Downloads that are paused, suspended or in the list of a queue keep their partial files. The queues write and unlock their
-  /// lists for the last time; other queues may then use the lists. A program needs no other call before it ends. Later
-  /// downloads end as `cancelled`, too. A second call is not an error.
+  /// lists for the last time; other queues may then use the lists. A program needs no other call before it ends. Downloads that
+  /// you start later end as `cancelled`, too. A second call is not an error.
   public func shutdown() async {
     // No download starts in place of one that ends.
     gate.configure { $0.isSuspended = true }

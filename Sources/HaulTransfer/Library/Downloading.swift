@@ -102,9 +102,9 @@ extension Downloading {
 
   /// Downloads several files. Downloads begin in the order of the list; results come in the order of completion.
   ///
-  /// Work starts at once. Leaving the loop, cancelling the task that runs it, or ``Downloads/cancel()`` cancels the
-  /// remaining downloads. With `maxConcurrent` 1, downloads run one after another. Without `continueAfterFailure`, the
-  /// first failure cancels the remaining downloads, and its result is the last.
+  /// Work starts at once. Leaving the loop, cancelling the task that runs it, or ``Downloads/cancel()`` cancels the remaining
+  /// downloads. With `maxConcurrent` 1, downloads run one after another. Without `continueAfterFailure`, the first failure
+  /// cancels the remaining downloads and is the last result.
   ///
   /// - Precondition: `maxConcurrent` is positive.
   public func downloads(

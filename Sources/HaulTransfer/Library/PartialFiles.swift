@@ -9,7 +9,7 @@ public struct PartialFile: Sendable, Hashable {
 }
 
 extension Downloader {
-  /// Lists the partial files in a directory that no download of any process on this machine uses. Blocks.
+  /// Lists the partial files in a directory, except those that a download of a process on this machine uses. Blocks.
   ///
   /// Saved resume data may still refer to some of these files: compare ``ResumeData/partialFile``.
   ///
@@ -20,7 +20,7 @@ extension Downloader {
     }
   }
 
-  /// Removes the partial files in a directory that no download uses, except the files of `kept`. Blocks.
+  /// Removes the partial files in a directory, except those that a download uses and those of `kept`. Blocks.
   ///
   /// A suspended download, or one that waits for its next attempt, does not count as using its file: pass its
   /// ``Download/resumeData`` in `kept`.

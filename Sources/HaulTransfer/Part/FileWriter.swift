@@ -17,7 +17,7 @@ package final class FileWriter: Sendable {
 
   /// The reason why the writer writes no more. Only the first failure is kept.
   package enum Failure: Error, Sendable, Equatable {
-    /// The overlap that the source sent differs from the bytes on disk, so the source has changed.
+    /// Haul requested some durable bytes again, and the server sent other bytes, so the file on the server has changed.
     case overlapDiffers
     /// Writing or syncing failed. A failed sync may have lost the bytes that were written before it.
     case file(TransferError)

@@ -5,15 +5,16 @@ import Synchronization
 struct PartTrial: Sendable {
   /// How Haul decides whether the body is the file's.
   enum Kind: Sendable, Equatable {
-    /// The job's digest decides, because the body may be an error page.
+    /// The digest that the job requires decides whether the body is the file, because the body may be an error page.
     case judgement
-    /// The end of the body decides, because the response states no length. If the body is much shorter than the file, it
-    /// becomes this suspect page.
+    /// The length of the body decides, once the body has ended, because the response states no length. If the body has less
+    /// than half of the bytes that Haul has saved, and at least 16 KiB less, Haul remembers the response as this suspect page.
     case end(SuspectPage)
-    /// A comparison with the part file decides. With `isSame`, new bytes count even if the body breaks off.
+    /// A comparison of the body with the part file decides. `isSame` is true if the validator has not changed. Haul then keeps
+    /// new bytes even if the body ends early.
     case comparison(isSame: Bool)
-    /// The number of bytes decides: the body must have more bytes than are durable, because a body that breaks off cannot be
-    /// continued.
+    /// The number of received bytes decides: the body replaces the part file once it has more bytes than this number, the
+    /// durable bytes. A body that breaks off before cannot be continued.
     case length(Int64)
   }
 

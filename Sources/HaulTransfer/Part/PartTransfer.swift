@@ -8,7 +8,8 @@ import Synchronization
 package final class PartTransfer: Sendable {
   /// Records durable progress. The function returns false if the worker has lost the lease of the job.
   package typealias Save = @Sendable (Checkpoint) async -> Bool
-  /// A function for logs. Haul calls it for each decision, with the row of the decision table and the verdict.
+  /// A function for logs. Haul calls it for each decision, with the verdict and with the row of the decision table (the
+  /// functions `decide` and `decideEnd`) that gave it.
   package typealias Observe = @Sendable (_ row: Int, _ verdict: String) -> Void
 
   /// The number of broken bodies after which the rest is left to a later attempt. Each must come within

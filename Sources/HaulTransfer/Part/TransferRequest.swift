@@ -12,7 +12,7 @@ package struct TransferRequest: Sendable {
   package var partName: String
   /// The durable progress of an earlier attempt, and its part file, which must already have the name ``partName``.
   package var resuming: (checkpoint: Checkpoint, part: PartFile)?
-  /// What the source said about the finished file at the destination, from an earlier download. If the source still has that
+  /// What the server said about the finished file at the destination during an earlier download. If the server still has that
   /// file, the transfer ends as ``TransferOutcome/unchanged``. Ignored if ``resuming`` has durable progress.
   package var present: SourceRecord?
   /// The request fields of the job. Haul sends them to the origins that get ``credentials``.
@@ -81,8 +81,8 @@ package struct TransferRequest: Sendable {
   package var firstCheckpoint: Duration?
   /// The maximum time that a stop waits for a sync. If the sync takes longer, bytes after the last checkpoint are lost.
   package var stopTime = Duration.milliseconds(500)
-  /// Returns true while a checkpoint that was passed on waits for an answer and not for a disk. A stop waits for this answer
-  /// without a time limit, and then saves the remaining bytes.
+  /// Returns true while a checkpoint that Haul has passed on waits for an answer from the database, and not for a disk. A stop
+  /// waits for this answer without a time limit, and then saves the remaining bytes.
   package var awaitsAnswer: @Sendable () -> Bool = { false }
 
   /// Creates a request for a download from byte 0 without conditions, into a part file in `parts`.

@@ -32,11 +32,12 @@ struct Attempts: Sendable, Hashable {
   /// Whether ranges fail because the server has problems, which is not a refusal of ranges. If the server answers a request for
   /// the whole file, it works again, and Haul requests the range once more.
   enum Outage: Sendable, Hashable {
-    /// Ranges have failed fewer than three times because of trouble in the server. `suspected` may follow.
+    /// Fewer than three range requests have failed because of problems of the server. `suspected` may follow.
     case none
-    /// Ranges have failed three times because of trouble in the server, so Haul requests the whole file. `over` may follow.
+    /// Three range requests have failed because of problems of the server, so Haul requests the whole file. `over` may follow.
     case suspected
-    /// The server works again, and Haul has requested the range once more. The next failure of a range counts as a refusal.
+    /// The server works again, and Haul has requested the range once more. If this request fails too, Haul concludes that the
+    /// server refuses ranges.
     case over
   }
 

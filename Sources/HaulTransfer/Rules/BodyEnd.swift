@@ -18,7 +18,8 @@ struct Body: Sendable, Hashable {
   enum Kind: Sendable, Hashable {
     /// The whole representation from byte 0, with its length in bytes if known.
     case whole(length: Int64?)
-    /// A range of the representation up to byte `end`, exclusive. With `allThere`, the part file then lacks no byte.
+    /// A range of the representation up to byte `end`, exclusive. `allThere` is true if the part file is complete with these
+    /// bytes.
     case part(end: Int64, allThere: Bool)
   }
 

@@ -36,9 +36,9 @@ enum Action: Sendable, Equatable {
   case accept(start: Int64, compareUntil: Int64, end: Int64)
   /// Take the body from byte 0 into a new part file. With `resumable`, a later request may ask for the rest of this body.
   case wholeBody(Representation, resumable: Bool)
-  /// Take the body from byte 0, and compare its beginning with the part file. If the body begins with the whole part, it is the
-  /// file of the part. With `isSame`, the validator says so too, so new bytes count even if the body breaks off. If a byte
-  /// differs, request the whole file once more; see `TransferState.wholeDiffered`.
+  /// Take the body from byte 0, and compare its beginning with the part file. If the body begins with all bytes of the part
+  /// file, it is the same file. `isSame` is true if the validator says the same; Haul then keeps new bytes even if the body
+  /// breaks off. If a byte differs, request the whole file once more; see `TransferState.wholeDiffered`.
   case compare(Representation, isSame: Bool, resumable: Bool)
   /// The source changed, and this body is the new representation. Take it from byte 0 into a new part file.
   case changedUseBody(Representation)
@@ -60,8 +60,8 @@ enum Action: Sendable, Equatable {
   /// If the digest does not match, fail with this error. The old part file stays until then.
   case trial(Representation, SuspectPage, TransferError)
   /// The response states no length. Take the body from byte 0 into a separate part file. If the body is much shorter than the
-  /// file, and no digest of the job proves it, remember the response as a suspect and fail with this error. The old part file
-  /// stays until then.
+  /// file (`KnownFile.isMuchLonger`), and no digest of the job proves the body, remember the response as this suspect page and
+  /// fail with this error. The old part file stays until then.
   case unsizedTrial(Representation, SuspectPage, TransferError)
   /// Request one byte, to learn the source's length and validator.
   case probe

@@ -5,7 +5,8 @@ extension TransferError {
     case never = "permanent"
     /// A problem of this download: retry after a pause, a limited number of times.
     case job
-    /// A problem of the host. The host gets no requests for a while, and the failure does not count against the download.
+    /// A problem of the host. Haul sends the host no requests for up to 5 minutes, or longer if Retry-After says so. The
+    /// failure does not count against the download.
     case host
     /// A problem of the worker. Any worker may retry later, and the failure does not count against the download.
     case worker
@@ -16,7 +17,8 @@ extension TransferError {
 }
 
 extension TransferError.Class {
-  /// The kind of retry after an error of this class. The database uses the raw values of the kinds; a test compares them.
+  /// The kind of retry after an error of this class. The database knows the kind of each class by its raw value; a test
+  /// compares the database with this property.
   package var retry: TransferError.Retry {
     switch self {
     case .http403, .http404, .http410, .http4xx, .noFile, .digest, .length, .tooLarge,

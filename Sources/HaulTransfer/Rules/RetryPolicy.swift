@@ -4,8 +4,8 @@ import HaulSystem
 ///
 /// - A problem of the download, such as a time-out, a broken connection or a 5xx answer: retry after a random time, up to a
 ///   bound that doubles from 2 seconds to 10 minutes, until ``maxAttempts`` have failed.
-/// - A problem of the host, which does not answer or asks for fewer requests (429): retry after 1 second to 5 minutes, for up
-///   to ``maxHostWait``. These retries do not count as attempts.
+/// - A problem of the host, such as no answer or a 429 (too many requests): retry after a random time, up to a bound that
+///   doubles from 1 second to 5 minutes, for up to ``maxHostWait``. These retries do not count as attempts.
 /// - Any other error, such as a 404 answer, a wrong digest or a missing right: never retry.
 ///
 /// Haul always waits as long as the server asks (Retry-After). Partial files are kept and continued.

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
-/// The statements of the source about a completely downloaded file. With them, a later request can ask whether the source still
-/// has that file (RFC 9110 §13.1.2, §13.1.3).
+/// The statements of the source about a completely downloaded file. With these statements, a later request can ask whether the
+/// source still has that file (RFC 9110 §13.1.2, §13.1.3).
 package struct SourceRecord: Sendable, Hashable {
   /// The entity tag as sent, strong or weak; nil if there was none.
   var entityTag: String?

@@ -1,8 +1,8 @@
 /// Rules that choose a proxy, from environment variables, as in curl (curl(1), ENVIRONMENT).
 ///
 /// Haul uses `http_proxy` for http, and `https_proxy` or `HTTPS_PROXY` for https, or else `all_proxy` or `ALL_PROXY`. Hosts in
-/// `no_proxy` or `NO_PROXY` have no proxy. Haul ignores `HTTP_PROXY`, because a web server sets this variable from a request's
-/// field.
+/// `no_proxy` or `NO_PROXY` have no proxy. Haul ignores `HTTP_PROXY`, because a web server that runs a CGI program sets this
+/// variable from the Proxy field of a request.
 package struct ProxyRules: Sendable, Hashable {
   private var proxies: [String: ProxyAddress] = [:]
   private let exceptions: [Substring]
@@ -16,7 +16,7 @@ package struct ProxyRules: Sendable, Hashable {
     }
   }
 
-  /// Reads the rules from environment variables; nil if they name no proxy.
+  /// Reads the rules from environment variables; nil if the variables name no proxy.
   package init?(environment: [String: String]) throws(Problem) {
     let all = ["all_proxy", "ALL_PROXY"]
     for (scheme, names) in [

@@ -2,9 +2,9 @@ internal import Glibc
 internal import HaulCLinux
 import HaulSystem
 
-/// Reads small files with secrets. A file is accepted only if no user but its owner may read it; if root owns the file, its
-/// group may read it, too. Service managers hand out secrets with these rights (systemd's LoadCredential=, a Kubernetes secret
-/// with fsGroup), and libpq accepts keys with them (sslkey).
+/// Reads small files with secrets. Haul accepts a file only if no user except its owner may read it. If root owns the file, the
+/// file's group may read it, too. Service managers hand out secrets with these rights (systemd's LoadCredential=, a Kubernetes
+/// secret with fsGroup), and libpq accepts key files with these rights (sslkey).
 package enum SecretFile {
   /// The reason why a file is not accepted. The description is a clause without a full stop and omits the file's content.
   package struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
