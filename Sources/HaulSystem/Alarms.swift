@@ -24,7 +24,7 @@ package final class Alarms: Sendable {
   /// Creates a value without alarms.
   package init() {}
 
-  /// Calls `call` at `time`, or soon if `time` has passed. Other alarms wait until `call` returns, so it must return soon.
+  /// Calls `call` at `time`, or soon if `time` has passed. Other alarms wait until `call` returns, so `call` must return soon.
   ///
   /// - Parameter owner: the object that the alarm belongs to. An owner has at most one alarm: a new one replaces the earlier
   ///   one. The owner must exist until the alarm is called or removed.

@@ -32,7 +32,7 @@ package final class AsyncMutex: Sendable {
     }
   }
 
-  /// Releases the mutex. The first waiting task gets it.
+  /// Releases the mutex. The first waiting task gets the mutex.
   package func release() {
     state.withLock { state in
       while !state.waiting.isEmpty {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Starts separate threads for work that may block. The program does not wait for their end.
+/// Starts separate threads for work that may block. The program does not wait for the end of these threads.
 package enum DetachedThread {
   private final class Box {
     let body: @Sendable () -> Void
@@ -12,8 +12,8 @@ package enum DetachedThread {
 
   /// Runs `body` on a new thread. Returns false, and does not run `body`, if the system cannot create a thread.
   ///
-  /// The new thread blocks signals, so that they reach the threads that the program intends them for. It does not block signals
-  /// that report a fault of the thread itself, such as SIGSEGV.
+  /// The new thread blocks signals, so that other threads, which handle signals, receive them. The thread does not block
+  /// signals that report its own faults, such as SIGSEGV.
   package static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
     var blocked = sigset_t()
     unsafe sigfillset(&blocked)

@@ -40,7 +40,7 @@ package final class FileDescriptor: Sendable {
     }
   }
 
-  /// Syncs the file by fsync(2). For a directory, its entries are durable on return.
+  /// Syncs the file by fsync(2). If the file is a directory, the directory's entries are durable on return.
   package func sync() throws(SystemError) {
     while fsync(raw) != 0 {
       if errno != EINTR { throw SystemError("fsync") }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A continuation that several callers may resume. The first call resumes it. Later calls do nothing.
+/// A continuation that several callers may resume. The first call resumes the continuation. Later calls do nothing.
 package final class OneShot<Value: Sendable>: Sendable {
   private let continuation: Mutex<CheckedContinuation<Value, Never>?>
 

@@ -23,8 +23,8 @@ package enum SafeText {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Appends `text` as a JSON string (RFC 8259 §7) with quotation marks. Escapes unsafe characters too, although JSON allows
-  /// most of them.
+  /// Appends `text` as a JSON string (RFC 8259 §7) with quotation marks. Also escapes characters that are unsafe to show,
+  /// although JSON allows most of these characters.
   package static func appendJSONString(_ text: String, to bytes: inout [UInt8]) {
     bytes.append(UInt8(ascii: "\""))
     if text.utf8.allSatisfy(isPlain) {

@@ -1,8 +1,8 @@
 import Glibc
 import Synchronization
 
-/// Receives SIGTERM, SIGINT, SIGHUP and SIGTSTP (Ctrl-Z) on the main thread only. If the process ignores SIGHUP or SIGTSTP
-/// (nohup(1)), they stay ignored.
+/// Receives SIGTERM, SIGINT, SIGHUP and SIGTSTP (Ctrl-Z) on the main thread only. If the process ignores SIGHUP or SIGTSTP, as
+/// after nohup(1), the process continues to ignore that signal.
 ///
 /// A command that stops gracefully calls `handle`. Otherwise the signals have their default effect. Signals belong to the
 /// process, so the process has only one handler.

@@ -123,7 +123,8 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
   public var status: Int?
   /// The time that the server asks to wait, counted from the arrival of the response (RFC 9110 §10.2.3); nil if it did not ask.
   public var retryAfter: Duration?
-  /// The host that answered or failed to answer, as `name` or `name:port`. After a redirect it differs from the URL's host.
+  /// The host that answered or failed to answer, as `name` or `name:port`. After a redirect, this host differs from the URL's
+  /// host.
   public var host: String?
 
   /// The header fields of the response; empty if there was no response. They may hold secrets, such as cookies.
@@ -150,7 +151,7 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     static func == (one: Cause, other: Cause) -> Bool { true }
   }
 
-  /// A setting that lets a failed download succeed. A person should decide whether to change it.
+  /// A setting that lets a failed download succeed. A person should decide whether to change the setting.
   public enum Remedy: Sendable, Hashable {
     /// Allow these address blocks in ``DownloaderConfiguration/addressPolicy``.
     case allow([CIDR])

@@ -8,7 +8,7 @@ extension Connection {
   /// The maximum number of times that a transaction is begun.
   private static let transactionAttempts = 8
 
-  /// Runs `body` in a transaction at READ COMMITTED. Its changes are durable on return.
+  /// Runs `body` in a transaction at READ COMMITTED. The changes of the transaction are durable on return.
   ///
   /// `body` gets a connection value of its own while it runs, and other callers of this connection wait. After a deadlock or a
   /// serialization failure, the function rolls back the transaction and runs `body` again, at most 8 times in total, with

@@ -3,10 +3,10 @@ import Synchronization
 
 /// A connection to PostgreSQL. A separate thread makes all libpq calls.
 ///
-/// Any number of tasks may use the connection. It serves their calls one at a time in the order of arrival. If a task is
-/// cancelled while its call waits, the call leaves the queue. If the call's statement already runs, the server cancels the
-/// statement. The call then throws `CancellationError` once the server has answered, unless the statement finished first. The
-/// connection closes when its last reference is released.
+/// Any number of tasks may use the connection. The connection serves the calls of these tasks one at a time in the order of
+/// arrival. If a task is cancelled while its call waits, the call leaves the queue. If the call's statement already runs, the
+/// server cancels the statement. The call then throws `CancellationError` once the server has answered, unless the statement
+/// finished first. The connection closes when its last reference is released.
 package final class Connection: Sendable {
   let link: Link
   let mutex = AsyncMutex()
@@ -105,8 +105,8 @@ package final class Connection: Sendable {
 
   /// Runs one statement with its parameters as `$1`, `$2`… and returns its rows.
   ///
-  /// A call takes one round trip, or three if ``isShared``. It prepares nothing on the server. Outside a transaction, the
-  /// effects are durable on return. `timeout` replaces the configuration's time-out. Throws `PostgresError` or
+  /// A call takes one round trip, or three if ``isShared``. The call prepares no statement on the server. Outside a
+  /// transaction, the effects are durable on return. `timeout` replaces the configuration's time-out. Throws `PostgresError` or
   /// `CancellationError`. A result without rows is not an error.
   package func query(
     _ sql: String, _ parameters: [(any PostgresEncodable)?] = [], timeout: Duration? = nil

@@ -16,15 +16,15 @@ package struct ConnectionConfiguration: Sendable {
   /// Creates a configuration.
   ///
   /// - Parameters:
-  ///   - conninfo: libpq's key=value string or URI; empty means libpq's environment variables. Its values override the defaults
-  ///     made here (keepalives, `tcp_user_timeout`).
+  ///   - conninfo: libpq's key=value string or URI; empty means libpq's environment variables. The values in the string
+  ///     override the defaults of this initialiser (keepalives and `tcp_user_timeout`).
   ///   - applicationName: the name in `pg_stat_activity`, unless the string or environment sets another.
-  ///   - connectTimeout: the maximum time for each host of the string until it is ready for queries, unless the string sets
-  ///     another. Name resolution inside libpq cannot be interrupted and is not counted.
+  ///   - connectTimeout: for each host of the string, the maximum time until the host is ready for queries, unless the string
+  ///     sets another time. Name resolution inside libpq cannot be interrupted and is not counted.
   ///   - queryTimeout: the maximum time for one statement, from sending it to receiving its last row.
   ///   - writes: whether to reject read-only servers.
   ///   - needsSession: whether to reject a pooler that gives each transaction another server process. If false, such a pooler
-  ///     is accepted. Behind it, there is no LISTEN, and each call takes three round trips.
+  ///     is accepted. Behind such a pooler, LISTEN does not work, and each call takes three round trips.
   ///   - compiles: whether the server may compile statements (JIT).
   package init(
     conninfo: String,

@@ -6,7 +6,8 @@ import Synchronization
 /// The outcome of giving a part file its final name.
 package enum Published: Sendable, Equatable {
   case placed(RelativePath)
-  /// Another file, of this length in bytes, already has the final name. It was created after the transfer began, and stays.
+  /// Another file, of this length in bytes, already has the final name. That file was created after the transfer began, and
+  /// stays.
   case skipped(bytes: Int64)
 }
 

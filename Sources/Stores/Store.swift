@@ -55,7 +55,7 @@ package struct Store: Sendable {
     commit = GroupCommit(root: root)
   }
 
-  /// Whether the store's path still leads to the directory that was opened. After a mount or unmount, it leads to another
+  /// Whether the store's path still leads to the directory that was opened. After a mount or unmount, the path leads to another
   /// directory. Blocks while the disk blocks. (stat(2))
   package var isInPlace: Bool {
     var found = stat()
@@ -84,7 +84,8 @@ package struct Store: Sendable {
     }
   }
 
-  /// Returns the directory of a mount, with advice for a user who may not read it and must not create another store there.
+  /// Returns the directory of a mount. Messages about missing rights then advise the user to run Haul as the owner of the
+  /// directory, because the user must not create another store there.
   package static func directory(of mount: StoreMount) -> NamedDirectory {
     NamedDirectory(mount.directory, advice: "run haul as the user that owns it")
   }
@@ -104,7 +105,8 @@ package struct Store: Sendable {
 
   /// Writes the marker file of a store into `directory`, or reads an existing one. The marker is durable on return.
   ///
-  /// Two concurrent calls get the same marker: the first call links it into place, and the second call reads it.
+  /// Two concurrent calls get the same marker: the first call links the marker file into place, and the second call reads that
+  /// file.
   ///
   /// - Parameter marker: the instance id for a new marker. Default: a random id.
   package static func initialise(

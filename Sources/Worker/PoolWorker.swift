@@ -102,7 +102,7 @@ package final class PoolWorker: Sendable {
 
   /// Runs the worker until it is drained or, if so configured, until no job is left.
   ///
-  /// First it registers the worker in the database.
+  /// The function first registers the worker in the database.
   /// - Throws: `PostgresError`, `JobQueueError` or `TransferError` at the start; ``DrainTimeout`` if a drain could not wait for
   ///   the database any longer. Later database errors are not thrown: the worker waits until they pass.
   package func run() async throws {

@@ -13,8 +13,8 @@ package struct WorkerConfiguration: Sendable {
   /// The maximum number of concurrent transfers.
   package var concurrency: Int
   /// The maximum number of jobs that the worker has claimed and not yet downloaded: running transfers and the jobs that come
-  /// next. Each claimed job counts against its host's limit, and no other worker can claim it. Set it above ``concurrency``
-  /// only for a worker that is alone with its queues.
+  /// next. Each claimed job counts against the limit of the job's host, and no other worker can claim the job. Set this number
+  /// above ``concurrency`` only if no other worker serves the same queues.
   package var leases: Int
   /// The address blocks that are allowed in addition to public addresses.
   package var allowedNetworks: [CIDR]
@@ -27,7 +27,7 @@ package struct WorkerConfiguration: Sendable {
   package var requests = RequestSettings()
   /// The command to run after each completed job; nil for none.
   package var onComplete: String?
-  /// Called with each lease that has ended and been recorded, on a Swift thread.
+  /// Called on a Swift thread with each lease that has ended, after the database has recorded the end.
   package var onSettled: (@Sendable (SettledLease) -> Void)?
   /// Called when the worker closes a store because the store is full, cannot be written or hangs. `reason` describes the
   /// problem. The worker claims no jobs for the store until the store works again.
@@ -64,7 +64,8 @@ package struct SettledLease: Sendable {
   package let ending: LeaseEnding
   /// The state of the job after the lease has ended.
   package let state: JobState
-  /// The error class that decided the job's state; nil without an error. For a failed job, it is the reason of the failure.
+  /// The error class that decided the job's state; nil without an error. For a failed job, this class is the reason for the
+  /// failure.
   package let cause: ErrorClass?
   /// The time until a scheduled job may start again; nil for other jobs.
   package let delay: Duration?

@@ -14,8 +14,8 @@ public enum CollisionPolicy: String, Sendable, CaseIterable {
   case rename
 }
 
-/// The directory tree in which Haul publishes results. Haul creates, opens and renames no file outside the tree, and follows no
-/// symbolic link. Every call blocks.
+/// The directory tree in which Haul publishes finished files, called results. Haul creates, opens and renames no file outside
+/// the tree, and follows no symbolic link. Every call blocks.
 ///
 /// To publish a file, call `makeParent`, `place` and then `Parent.sync`. These steps are separate so that a caller can record
 /// its intent to publish the file before it calls `place`, and can sync the directories of many files at once.
@@ -40,7 +40,7 @@ package struct Destination: Sendable {
     self.renameat2 = renameat2
   }
 
-  /// A directory for one or more results.
+  /// A directory for one or more finished files.
   package struct Parent: Sendable {
     let directory: FileDescriptor
     /// The directories on the path whose entries may not be durable yet, because the process that created them may not have
@@ -205,7 +205,7 @@ package struct Destination: Sendable {
   }
 
   /// Finds the file that an earlier call of ``place(part:of:at:in:policy:)`` may have renamed to `path` or to a numbered name.
-  /// The earlier attempt may have died before it could confirm the rename.
+  /// The process of that call may have died before it could confirm the rename.
   ///
   /// - Returns: The name of the file for which `isWanted` returns true; nil if no file fits. Numbered names are checked up to
   ///   the first free one.

@@ -53,10 +53,10 @@ extension FileDescriptor {
     for name in try parts.names(startingWith: Self.trial) { try parts.remove(name) }
   }
 
-  /// Tests whether results can be published in this directory: creates a file, syncs it, renames it to a free name
+  /// Tests whether finished files can be published in this directory: creates a file, syncs it, renames it to a free name
   /// (`RENAME_NOREPLACE`) and syncs the directory. Leaves no file behind.
   ///
-  /// - Returns: false if the file system does not support `RENAME_NOREPLACE`. Haul then publishes results by link and unlink.
+  /// - Returns: false if the file system does not support `RENAME_NOREPLACE`. Haul then publishes files by link and unlink.
   package func probePublishing() throws(TransferError) -> Bool {
     let parts = PartDirectory(self)
     let (name, placed) = ("probe.\(getpid())", "probe.\(getpid()).placed")

@@ -2,7 +2,7 @@ import Glibc
 import HaulCLinux
 package import HaulSystem
 
-/// The directory of part files, on the same file system as the results. Names are single path components. Every call
+/// The directory of part files, on the same file system as the finished files. Names are single path components. Every call
 /// blocks.
 package struct PartDirectory: Sendable {
   let directory: FileDescriptor

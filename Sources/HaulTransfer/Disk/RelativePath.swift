@@ -1,4 +1,5 @@
-/// The path of a result, relative to the root of its store. A value is always valid: it names exactly one file below the root.
+/// The path of a finished file, relative to the root of the file's store. A value is always valid: it names exactly one file
+/// below the root.
 package struct RelativePath: Sendable, Hashable, CustomStringConvertible {
   /// The reason why a text is not a valid path.
   package enum Invalid: Error, Sendable, Equatable, CaseIterable {
@@ -18,7 +19,8 @@ package struct RelativePath: Sendable, Hashable, CustomStringConvertible {
     case reserved
   }
 
-  /// The maximum length of a path in bytes. It leaves room for the path of the store's root, within PATH_MAX.
+  /// The maximum length of a path in bytes. This length leaves room for the path of the store's root: both together must not
+  /// exceed PATH_MAX.
   package static let longest = 4000
 
   /// The components of the path, at least one. The last component is the file's name.

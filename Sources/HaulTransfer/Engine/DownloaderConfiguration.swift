@@ -30,14 +30,14 @@ public struct DownloaderConfiguration: Sendable {
   /// The proxy for all connections, unless a download has its own. The downloader never reads the proxy from environment
   /// variables. With a proxy, ``addressPolicy`` checks only IP addresses in URLs, since the proxy resolves the names.
   public var proxy: ProxyAddress?
-  /// The jar that keeps servers' cookies for later downloads. If it is nil, cookies are kept for one download only. Several
-  /// downloaders may share a jar.
+  /// The jar that keeps servers' cookies for later downloads. If there is no jar, Haul keeps cookies for one download only.
+  /// Several downloaders may share a jar.
   public var cookieJar: CookieJar?
   /// The maximum number of concurrent downloads, including those of queues and of ``Downloads``. Further downloads wait for
   /// their turn. Default: 64, which may all be from one host. To limit the downloads per host, set
   /// ``DownloadQueue/maxConcurrentPerHost``. Must be positive; otherwise ``Downloader/init(_:monitor:)`` stops the program.
   public var maxConcurrent = 64
-  /// The rules that choose a proxy for each request. They apply only if ``proxy`` is nil.
+  /// The rules that choose a proxy for each request. The rules apply only if ``proxy`` is nil.
   package var proxyRules: ProxyRules?
   /// The users and passwords by host, including those for ``proxy``.
   package var netrc: Netrc?

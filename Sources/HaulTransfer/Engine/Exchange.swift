@@ -75,8 +75,8 @@ package enum HeadVerdict: Sendable {
   case accept
   /// The sink accepts the body, but receives no byte of the body before ``ExchangeHandle/resume()``.
   case acceptLater
-  /// The sink does not want the body. The engine reads a body of at most 64 KiB to its end within 1 second, to keep the
-  /// connection open. For any other body, it closes the connection.
+  /// The sink does not want the body. If the body has at most 64 KiB and arrives within 1 second, the engine reads the whole
+  /// body, to keep the connection open. Otherwise the engine closes the connection.
   case reject
 }
 
@@ -89,7 +89,7 @@ package enum BodyVerdict: Sendable {
   case stop
 }
 
-/// Receives the response of an exchange. The engine calls it on the engine thread only, so a call must not block.
+/// Receives the response of an exchange. The engine calls these methods on the engine thread only, so a method must not block.
 package protocol BodySink: AnyObject, Sendable {
   /// Receives the final head once, before any body byte.
   func head(_ head: ResponseHead) -> HeadVerdict

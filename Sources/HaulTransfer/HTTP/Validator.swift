@@ -3,8 +3,9 @@
 package enum Validator: Sendable, Hashable {
   /// A strong entity tag with its quotes, as sent.
   case strongETag(String)
-  /// A Last-Modified date as sent. It is used only if the server sent no well-formed ETag (RFC 9110 §13.1.5) and the date is at
-  /// least 60 seconds before the response's Date. Otherwise a second change within one second would go unnoticed.
+  /// A Last-Modified date as sent. Haul uses the date only if the server sent no well-formed ETag (RFC 9110 §13.1.5), and only
+  /// if the date is at least 60 seconds before the response's Date. A more recent file could change a second time within the
+  /// same second, and Haul would not notice.
   case lastModified(String)
   /// A weak entity tag and a Last-Modified date, as sent. Neither is strong enough for If-Range. A later response must repeat
   /// both. Haul also requests the last ``overlap`` durable bytes again, and they must be the same as on the disk.

@@ -126,7 +126,7 @@ public final class Download: Sendable {
 
   // MARK: - The result
 
-  /// The file, when it is complete and durable under its name. Waits until the download ends, even while the download is
+  /// The file, once the file is complete and durable under its name. Waits until the download ends, even while the download is
   /// paused.
   ///
   /// - Throws: `CancellationError` at once if the waiting task is cancelled, while the download continues; the error that
@@ -178,8 +178,8 @@ public final class Download: Sendable {
 
   /// The data with which the download can be continued, after a failure or ``pause()``. If your program may be killed, save the
   /// resume data also while the download runs or is paused. While the download runs, new resume data arrive within a second of
-  /// the first bytes, then every 64 MiB or 5 seconds, whichever is first. Use resume data of a running download only after its
-  /// process has ended.
+  /// the first bytes, then every 64 MiB or 5 seconds, whichever is first. Use resume data of a running download only after the
+  /// process that runs the download has ended.
   ///
   /// Nil after a success or ``cancel()``, and if the download cannot be continued because the server gives no length, or no
   /// strong enough validator.

@@ -32,8 +32,8 @@ public struct DownloadOptions: Sendable {
   ///
   /// Called on the network's thread: must return soon.
   public var destination: (@Sendable (DownloadResponse) throws -> String)?
-  /// Whether a body without a stated length counts as complete when the server ends it. If false, Haul downloads the file twice
-  /// and compares both copies.
+  /// Whether a body without a stated length counts as complete when the server closes the connection. If false, Haul downloads
+  /// the file twice and compares both copies.
   public var acceptUnverifiedLength = false
   /// Checks each response before its body is written, including responses that continue a partial file. If the function throws
   /// an error, the download ends, and ``Download/value`` throws that error. ``Download/result`` has the class `rejected`, with
@@ -55,8 +55,9 @@ public struct DownloadOptions: Sendable {
   /// result is the existing file at the path, and ``DownloadedFile/isUnchanged`` is true.
   ///
   /// Haul uses the option only if ``ifExists`` is `replace`, a file exists at the path, the method is GET, and the request
-  /// names the file itself. A program that keeps only the fields can create a response from them: `DownloadResponse(url: url,
-  /// fields: [HeaderField("ETag", tag)])`, where `url` is the URL that answered. The list of a queue does not keep this option.
+  /// names the file itself. A program that keeps only the header fields can create a response from these fields:
+  /// `DownloadResponse(url: url, fields: [HeaderField("ETag", tag)])`, where `url` is the URL that answered. The list of a
+  /// queue does not keep this option.
   public var onlyIfChangedSince: DownloadResponse?
   /// Header fields with credentials, such as Authorization. Haul sends them only to the URL's own origin, never to another
   /// origin after a redirect.
@@ -66,9 +67,9 @@ public struct DownloadOptions: Sendable {
   /// Returns a login when a server answers 401. If the function returns nil, or the server refuses three of its logins, the
   /// download ends as `http4xx`.
   public var authenticate: (@Sendable (AuthenticationChallenge) async -> Login?)?
-  /// Decides whether to follow a redirect. Haul calls it before each redirect, with the response and the absolute URL of the
-  /// next request. If it returns false, the download ends as `rejected`, and ``TransferError/fields`` are the fields of the
-  /// response. Nil follows every redirect.
+  /// Decides whether to follow a redirect. Haul calls this function before each redirect, with the response and the absolute
+  /// URL of the next request. If the function returns false, the download ends as `rejected`, and ``TransferError/fields`` are
+  /// the fields of the response. Nil follows every redirect.
   ///
   /// The function can only refuse a redirect that Haul would follow. An eleventh redirect in a row, or a redirect to a URL that
   /// is not allowed, fails before the call. Must return soon.

@@ -16,7 +16,8 @@ public final class DownloadQueue: Downloading {
   private let gate: DownloadGate
   private let members: DownloadMembers
 
-  /// Creates an empty queue. Other code may use the same downloader; its downloads do not count towards the queue's limit.
+  /// Creates an empty queue. Other code may use the same downloader; downloads that it starts do not count towards the queue's
+  /// limit.
   ///
   /// `downloader` may be a fake for your tests: see ``Downloading``. The queue then asks the fake for a download when the
   /// download's turn comes. The queue itself handles ``DownloadOptions/retry`` and ``DownloadOptions/timeout``.
@@ -38,10 +39,10 @@ public final class DownloadQueue: Downloading {
   ///
   /// Relative paths become absolute when a download is added, because a later process may have another working directory. This
   /// initialiser also removes unused partial files: files that belong to a path in the list, but that no download uses and no
-  /// entry needs. The list holds URLs, which may be secrets, and only its owner may read it. The list does not hold
-  /// credentials, logins, functions such as ``DownloadOptions/validate``, proxies or rate limits. `restoring` may add these
-  /// options to each request that was read. A POST or PUT is never in the list. If `isSuspended`, no download begins before
-  /// ``isSuspended`` is set to false.
+  /// entry needs. The list holds URLs, which may be secrets, so only the owner of the list file may read it. The list does not
+  /// hold credentials, logins, functions such as ``DownloadOptions/validate``, proxies or rate limits. `restoring` may add
+  /// these options to each request that was read. A POST or PUT is never in the list. If `isSuspended`, no download begins
+  /// before ``isSuspended`` is set to false.
   ///
   /// The queue keeps the list locked until ``Downloader/shutdown()`` returns, or until the queue is released and its last
   /// download has ended.
@@ -209,7 +210,7 @@ public final class DownloadQueue: Downloading {
     return downloads
   }
 
-  /// Cancels a download, if it is unfinished, and removes it from the list. Returns when the partial file is removed. The
+  /// Cancels a download, if unfinished, and removes the download from the list. Returns when the partial file is removed. The
   /// partial file stays if another download continues it.
   ///
   /// If `deletingFile`, the function also deletes the complete file, but only if this download created it. An older file that

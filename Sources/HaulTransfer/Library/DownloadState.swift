@@ -46,8 +46,8 @@ public enum DownloadEvent: Sendable {
 
 /// Receives every event of every download of a ``Downloader``, for logs and metrics.
 public protocol DownloadMonitor: AnyObject, Sendable {
-  /// Handles an event. Haul calls this on the thread of the event, which may be the network's thread, so it must return soon.
-  /// Events of one download arrive one after another; events of several downloads may arrive at the same time.
+  /// Handles an event. Haul calls this method on the thread of the event, which may be the network's thread, so the method must
+  /// return soon. Events of one download arrive one after another; events of several downloads may arrive at the same time.
   func handle(_ event: DownloadEvent, of download: Download)
 }
 

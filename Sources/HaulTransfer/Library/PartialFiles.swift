@@ -22,8 +22,8 @@ extension Downloader {
 
   /// Removes the partial files in a directory, except those that a download uses and those of `kept`. Blocks.
   ///
-  /// A suspended download, or one that waits for its next attempt, does not count as using its file: pass its
-  /// ``Download/resumeData`` in `kept`.
+  /// Caution: this call also removes the partial file of a suspended download, and of a download that waits for its next
+  /// attempt. To keep such a file, pass the ``Download/resumeData`` of the download in `kept`.
   ///
   /// - Returns: The number of removed files.
   /// - Throws: `io` if the directory cannot be read, or a file cannot be removed.

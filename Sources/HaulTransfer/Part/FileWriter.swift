@@ -104,8 +104,8 @@ package final class FileWriter: Sendable {
     opened.withLock { $0 = part }
   }
 
-  /// Queues a buffer to be written at `offset`, and returns at once. The writer compares bytes before `compareUntil` with the
-  /// bytes on disk, and does not write them. It uses only the first `count` bytes of the buffer.
+  /// Queues a buffer to be written at `offset`, and returns at once. The writer does not write bytes before `compareUntil`, but
+  /// compares these bytes with those on disk. It uses only the first `count` bytes of the buffer.
   package func write(
     _ buffer: GatherBuffer, at offset: Int64, compareUntil: Int64 = 0, count: Int = .max
   ) -> Pressure {
@@ -215,8 +215,8 @@ package final class FileWriter: Sendable {
 
   /// Returns the digest of the first `length` bytes.
   ///
-  /// If some bytes did not pass through this writer in sequence, the writer reads them back from the disk, once for all its
-  /// digests. It reads the whole file for an algorithm that is not among its digests, and on a second call.
+  /// If some bytes did not pass through this writer in sequence, the writer reads these bytes back from the disk, once for all
+  /// of its digests. The writer reads the whole file for an algorithm that is not among its digests, and on a second call.
   ///
   /// - Parameter isWanted: called before each block that is read; false cancels.
   /// - Throws: `io`; `digest` if libcrypto lacks the algorithm; `cancelled` if `isWanted` returned false.

@@ -138,6 +138,7 @@ package struct TransferReport: Sendable, Equatable {
   package var suggestedName: String?
   /// Whether the job asked for the source's modification time but the source sent none.
   package var isUndated = false
-  /// The names of part files that the transfer gave up for a new one. They may be removed once no checkpoint refers to them.
+  /// The names of part files that the transfer has replaced by a new part file. The old files may be removed once no checkpoint
+  /// refers to them.
   package var leftover: [String] = []
 }

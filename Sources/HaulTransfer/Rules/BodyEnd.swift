@@ -43,7 +43,7 @@ enum BodyEnding: Sendable, Equatable {
   case restart
   /// Nothing proves that the body is complete. Download the file once more, to compare length and digest.
   case secondDownload
-  /// This is the second download. If its length and digest are the same as those of the first download, the file is complete.
+  /// The second download has ended. If the length and the digest are the same as for the first download, the file is complete.
   /// Otherwise the transfer fails as `unverified_length`.
   case compareWithFirst
   /// The transfer fails for now. The part file stays.

@@ -37,8 +37,8 @@ package struct Checkpoint: Sendable, Hashable {
   /// Whether the query of the URL has changed since the checkpoint. A query may select another file, so Haul compares more
   /// bytes.
   package var isMoved = false
-  /// Whether the bytes come from a URL with another host or path. Only a response with the same strong tag continues them,
-  /// because nothing else in the checkpoint says anything about the file at the new URL.
+  /// Whether the bytes come from a URL with another host or path. Only a response with the same strong ETag continues these
+  /// bytes, because nothing else in the checkpoint says anything about the file at the new URL.
   package var isFromElsewhere = false
   /// The final path of the file that Haul is about to publish. Haul sets it just before the rename, when all bytes are durable;
   /// until then it is nil.

@@ -4,7 +4,8 @@ enum RequestKind: Sendable, Hashable {
   case whole
   /// The request asks for the whole file, unless the source still has the file that `TransferState.present` records.
   case ifChanged
-  /// The request asks for the bytes of `range`. Its start lies in the durable bytes, and `fresh` is the first missing byte.
+  /// The request asks for the bytes of `range`. The start of the range lies in the durable bytes, and `fresh` is the first
+  /// missing byte.
   case part(range: Range<Int64>, fresh: Int64, ifRange: Bool)
   /// The request asks for one byte, with `Range: bytes=0-0` and without condition.
   case probe

@@ -1,6 +1,6 @@
 /// A server's request to log in: a response with status 401 (RFC 9110 §15.5.2).
 public struct AuthenticationChallenge: Sendable, Hashable {
-  /// The requested URL. After a redirect it differs from the URL of the download.
+  /// The requested URL. After a redirect, this URL differs from the URL of the download.
   public var url: String
   /// The host that asks for the login, as `name` or `name:port`.
   public var host: String

@@ -10,7 +10,7 @@ package struct ProxyRules: Sendable, Hashable {
   /// The reason why the value of a variable cannot be used.
   package struct Problem: Error, CustomStringConvertible {
     let variable: String
-    /// The problem, described as a clause without a full stop. It holds no password.
+    /// The problem, described as a clause without a full stop. The text holds no password.
     package var description: String {
       "the environment variable \(variable) is not a valid proxy: write it like http://proxy.example.org:3128"
     }
