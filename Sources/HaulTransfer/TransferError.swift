@@ -79,8 +79,8 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     case notPermitted = "not_permitted"
     /// The process or the machine has reached its limit of open files.
     case openFiles = "open_files"
-    /// A function of your program refused the response or a redirect, such as ``DownloadOptions/validate`` or
-    /// ``DownloadOptions/followRedirect``.
+    /// A function of your program, such as ``DownloadOptions/validate`` or ``DownloadOptions/followRedirect``, refused the
+    /// response or a redirect.
     case rejected
     /// The transfer was cancelled or paused.
     case cancelled

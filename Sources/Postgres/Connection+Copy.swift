@@ -5,7 +5,7 @@ extension Connection {
   ///
   /// The COPY stores all rows or none. The COPY fails if `chunks` throws or the task is cancelled. If the server refuses a row,
   /// the function throws only after it has sent all chunks. The time-out applies to each chunk and to the end of the COPY.
-  /// Chunks are pieces of COPY's text or CSV format and may be cut anywhere. Some tens of KiB per chunk work best.
+  /// Chunks are pieces of COPY's text or CSV format and may be cut anywhere. Chunks of a few tens of KiB work best.
   package func copyIn(
     _ sql: String, _ chunks: some AsyncSequence<[UInt8], any Error> & Sendable
   ) async throws -> Int {

@@ -89,7 +89,8 @@ package enum BodyVerdict: Sendable {
   case stop
 }
 
-/// Receives the response of an exchange. The engine calls these methods on the engine thread only, so a method must not block.
+/// Receives the response of an exchange. The engine calls the methods of this protocol on the engine thread only, so the
+/// methods must not block.
 package protocol BodySink: AnyObject, Sendable {
   /// Receives the final head once, before any body byte.
   func head(_ head: ResponseHead) -> HeadVerdict

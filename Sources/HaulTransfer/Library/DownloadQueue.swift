@@ -16,8 +16,8 @@ public final class DownloadQueue: Downloading {
   private let gate: DownloadGate
   private let members: DownloadMembers
 
-  /// Creates an empty queue. Other code may use the same downloader; downloads that it starts do not count towards the queue's
-  /// limit.
+  /// Creates an empty queue. Other code may use the same downloader; downloads that other code starts do not count towards the
+  /// queue's limit.
   ///
   /// `downloader` may be a fake for your tests: see ``Downloading``. The queue then asks the fake for a download when the
   /// download's turn comes. The queue itself handles ``DownloadOptions/retry`` and ``DownloadOptions/timeout``.

@@ -13,8 +13,8 @@ struct PartTrial: Sendable {
     /// A comparison of the body with the part file decides. `isSame` is true if the validator has not changed. Haul then keeps
     /// new bytes even if the body ends early.
     case comparison(isSame: Bool)
-    /// The number of received bytes decides: the body replaces the part file once it has more bytes than this number, the
-    /// durable bytes. A body that breaks off before cannot be continued.
+    /// The number of received bytes decides. The body replaces the part file once the body has more bytes than this number, the
+    /// durable bytes of the part file. Haul cannot continue a body that breaks off earlier.
     case length(Int64)
   }
 
