@@ -186,7 +186,7 @@ extension PartTransfer {
     }
   }
 
-  /// Returns the error of a comparison whose response neither was complete nor can be continued.
+  /// Returns the error of a comparison whose response was not complete and cannot be continued.
   static func comparisonError(after framing: Framing) -> TransferError {
     let end = framing == .excess ? "has more bytes than it announced" : "ended early"
     return TransferError(
