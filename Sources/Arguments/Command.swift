@@ -12,8 +12,8 @@ package protocol Command: Sendable {
   static var isHidden: Bool { get }
   static var options: [Option<Self>] { get }
   static var operands: [Operand<Self>] { get }
-  /// Options of other programs that this command does not have, for messages. A key is the option as typed. A value advises the
-  /// user in one or two sentences.
+  /// Advice for users who type an option of another program that this command lacks. Each key is the option as typed. Each
+  /// value is one or two sentences for the error message.
   static var habits: [String: String] { get }
   /// Sentences to add to the error when an option's value is invalid. The key is the option as typed.
   static var remarks: [String: String] { get }
@@ -22,8 +22,8 @@ package protocol Command: Sendable {
   init()
 
   /// Runs the command. Data goes to standard output, everything else to standard error.
-  /// - Throws: `ExitError` to end with its code and sentence. Any other error ends the command with code 1 and the error's
-  ///   description.
+  /// - Throws: `ExitError` to end the command with the exit code and the message of that error. Any other error ends the
+  ///   command with code 1 and the error's description.
   func run() async throws
 }
 

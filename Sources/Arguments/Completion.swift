@@ -13,7 +13,7 @@ package struct Completion: Sendable, Equatable {
 
   /// The words that can complete the line.
   package var words: [Word] = []
-  /// The source of further possible values, which the caller looks up; nil if there is none.
+  /// Where the caller looks up further possible values; nil if there are no further values.
   package var source: ValueSource?
   /// The part of the last word that values from `source` must begin with.
   package var prefix = ""
@@ -24,7 +24,8 @@ package struct Completion: Sendable, Equatable {
 }
 
 extension CommandTree {
-  /// Returns the completions of the last word of `words`, which may be empty. `words` follow the program's name.
+  /// Returns the completions of the last word of `words`. That word may be empty. `words` are the words after the program's
+  /// name.
   package func complete(_ words: [String]) -> Completion {
     guard let last = words.last else { return Completion() }
     var node = root

@@ -1,5 +1,6 @@
-/// Reads durations such as `90s`, `5m`, `1h30m`, `250ms` and `1d`: whole numbers with units, largest first, each unit once; or
-/// `0`. A number without a unit is rejected, because readers would guess different units.
+/// Reads a duration: whole numbers with units, such as `90s`, `5m`, `1h30m`, `250ms` and `1d`. The largest unit comes first,
+/// and each unit appears at most once. `0` needs no unit. Any other number without a unit is rejected, because readers would
+/// guess different units.
 extension Duration: OptionValue {
   package static var expected: String { "a duration such as 90s or 1h30m" }
 

@@ -1,13 +1,13 @@
 /// A manual page in the macros of man(7), generated from the tables of commands and options.
 package struct ManualPage: Sendable, Equatable {
-  /// The name of the page's file, by which man(1) finds the page: `haul-store-init.1`.
+  /// The file name by which man(1) finds the page, such as `haul-store-init.1`.
   package let fileName: String
   package let text: String
 }
 
 extension CommandTree {
-  /// Returns the manual pages: first the program's page, then one for each command that help shows. `date` appears in their
-  /// footer, such as `2026-11-22`.
+  /// Returns the manual pages: first the program's page, then one for each command that help shows. The footer of each page
+  /// shows `date`, such as `2026-11-22`.
   package func manualPages(date: String) -> [ManualPage] {
     pages(of: root, path: [root.name], date)
   }

@@ -5,11 +5,11 @@ package struct OperandSpec: Sendable, Equatable {
   /// The help text of the operand: one or two sentences.
   package var help: String
   package var isRequired: Bool
-  /// Whether the operand takes all remaining arguments. Only the last operand of a command may do so.
+  /// Whether the operand takes all remaining arguments. Only the last operand of a command can be of this kind.
   package var repeats: Bool
   /// All possible values, if they are few; otherwise empty.
   package var candidates: [String]
-  /// The source of possible values for completion; nil if ``candidates`` has them or completion is not possible.
+  /// The source of possible values for completion; nil if ``candidates`` lists all values, or if completion is not possible.
   package var source: ValueSource?
 
   /// The operand in a usage line, such as `<url>`, `[<dir>]` or `<id> ...`.
@@ -54,7 +54,7 @@ package struct Operand<Root>: Sendable {
     Operand(name, help, isRequired: false, repeats: false, .last(optional: path))
   }
 
-  /// Creates an operand that takes all remaining arguments. If `isRequired` is false, there may be no arguments.
+  /// Creates an operand that takes all remaining arguments. If `isRequired` is false, users may omit the operand.
   package static func repeated<Value: OptionValue>(
     _ name: String, _ path: any WritableKeyPath<Root, [Value]> & Sendable,
     isRequired: Bool = true, _ help: String

@@ -15,12 +15,12 @@ package struct OptionSpec: Sendable, Equatable {
   package var environment: String?
   /// Whether the flag can be switched off with `--name=no`.
   package var isDeniable = false
-  /// Whether the option may be repeated, and each use adds a value. The option's environment variable separates values by
-  /// commas.
+  /// Whether users may repeat the option, and each use adds a value. In the option's environment variable, commas separate the
+  /// values.
   package var repeats = false
   /// All possible values, if they are few; otherwise empty.
   package var candidates: [String] = []
-  /// The source of possible values for completion; nil if ``candidates`` has them or completion is not possible.
+  /// The source of possible values for completion; nil if ``candidates`` lists all values, or if completion is not possible.
   package var source: ValueSource?
   /// The default value as a user would write it; empty if help shows no default.
   package var defaultText = ""
@@ -172,7 +172,8 @@ package struct Option<Root>: Sendable {
   }
 }
 
-/// A group of options that several commands share. Each command holds the struct:
+/// A group of options that several commands share. Each command has a property for the group, and adds the group's options to
+/// its own options:
 ///
 ///     static let options: [Option<Self>] = [.flag("once", \.once, "Stop when idle.")]
 ///       + group(\.database)

@@ -39,7 +39,7 @@ extension Int64: OptionValue {
   package var argument: String { String(self) }
 }
 
-/// Makes an enumeration of names a value. Declare the conformance only: `extension Format: OptionValue {}`.
+/// Lets options take the raw values of an enumeration. Declare only the conformance: `extension Format: OptionValue {}`.
 extension OptionValue where Self: CaseIterable & RawRepresentable, RawValue == String {
   package static var expected: String { OneOf.listed(candidates) }
   package static var candidates: [String] { allCases.map(\.rawValue) }

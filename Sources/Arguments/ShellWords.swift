@@ -1,7 +1,7 @@
 /// Splits a command line into words as bash does, for completion. It removes quotation marks and backslashes, but does not
 /// expand variables or patterns.
 package struct ShellWords {
-  /// The words of the line. The user is typing the last word, which is empty after a blank.
+  /// The words of the line. The user is typing the last word. If the line ends with a blank, the last word is empty.
   package private(set) var words = [""]
   /// The quotation mark that is still open at the end of the line; nil if none is open.
   package private(set) var quote: Character?
@@ -53,7 +53,8 @@ package struct ShellWords {
   }
 }
 
-/// A command line that the user types in bash. Bash replaces the end of the line with a candidate, unchanged.
+/// A command line that the user types in bash, for completion. Bash replaces the end of the line with the chosen candidate, and
+/// does not quote the candidate.
 package struct BashLine {
   private let split: ShellWords
   /// The number of characters in the last word before the text that bash replaces.

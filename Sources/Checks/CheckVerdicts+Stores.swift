@@ -46,8 +46,8 @@ extension CheckVerdicts {
     return findings + foreignParts(probe, pool: known.pool)
   }
 
-  /// Checks a store instance that was initialised on this machine according to the database. Returns nil if the instance is
-  /// mounted, because `store` then reports it.
+  /// Checks one directory of a store that, according to the database, was initialised on this machine. `marker` is the id in
+  /// the directory's marker file. Returns nil if it is the recorded id.
   package static func recorded(_ row: StoreRow, marker: Result<String, StoreError>) -> CheckFinding?
   {
     if case .success(row.marker) = marker { return nil }

@@ -3,9 +3,11 @@ package import JobQueue
 import Terminal
 
 extension CheckVerdicts {
-  /// Returns a finding for each vital sign of the pool in `rows` that is alarming. Omits vital signs that were never measured,
-  /// because a new pool is healthy. Also omits those that other findings have reported: `told` lists them as `connections` or,
-  /// with the subject, as `stranded_lanes films`.
+  /// Returns a warning for each alarming row of `rows`, or one finding without a warning if no row is alarming. Omits values
+  /// that were never measured, because a new pool is healthy.
+  ///
+  /// `told` names measurements that other findings have already reported, so this function omits them. An entry is the name of
+  /// the measurement, such as `connections`, or name and subject, such as `stranded_lanes films`.
   package static func vitals(_ rows: [VitalRow], told: Set<String>) -> [CheckFinding] {
     let alarming = rows.filter { row in
       row.alarming && row.value != nil

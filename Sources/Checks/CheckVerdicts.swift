@@ -179,7 +179,8 @@ package enum CheckVerdicts {
   package struct QueueTrouble: Sendable {
     /// The reasons why waiting jobs of the queue do not start.
     package var obstacles: [Obstacle]
-    /// The name of a worker of the queue with its error, if no live worker of the queue can write to the store; otherwise nil.
+    /// One worker of the queue, and the reason why that worker cannot write to the store. Nil if any live worker of the queue
+    /// can write to the store.
     package var store: String?
     /// Whether the causes cover all waiting jobs. Otherwise there may be more jobs with each cause.
     package var isWhole: Bool

@@ -3,8 +3,8 @@ package import JobQueue
 import Log
 import Postgres
 
-/// The part of `haul check` that queries the database, as far as its user may read it. Each query is separate, so that the
-/// others still run if the server refuses one.
+/// The part of `haul check` that queries the database. It runs each query separately, so if the user lacks the rights for one
+/// query, the other queries still run.
 package struct DatabaseCheck {
   package let queue: JobQueue
   /// Returns a sentence that describes any error.

@@ -9,9 +9,9 @@ package struct AttemptResult: DatabaseWord {
   package static let completed = AttemptResult(rawValue: "completed")
   /// The attempt ended with an error.
   package static let failed = AttemptResult(rawValue: "failed")
-  /// The worker gave the job back.
+  /// The worker gave the job back to the queue before the download was finished.
   package static let released = AttemptResult(rawValue: "released")
-  /// The worker died, and Haul took the job back.
+  /// The worker died, and Haul put the job back into the queue.
   package static let rescued = AttemptResult(rawValue: "rescued")
   /// An operator cancelled the job.
   package static let cancelled = AttemptResult(rawValue: "cancelled")

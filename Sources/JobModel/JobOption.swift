@@ -1,7 +1,7 @@
 /// The name of a job option, as it is spelled in the database, in JSON lines and in CSV headers.
 ///
-/// To add an option, add a property to ``JobOptions``, a case here, and its place. Lists, export and submission then support
-/// it.
+/// To add an option, add a property to ``JobOptions``, a case to this type, and a line to `place` that connects the two. Lists,
+/// export and submission then support the option.
 package enum JobOption: String, CaseIterable, Sendable {
   case digest, length
   case ifExists = "if_exists"
@@ -69,7 +69,7 @@ package enum JobOption: String, CaseIterable, Sendable {
     }
   }
 
-  /// The value of an option, in the form that JSON has.
+  /// The value of an option, in one of the types that JSON has.
   package enum Value: Sendable, Hashable {
     case text(String)
     case number(Int64)

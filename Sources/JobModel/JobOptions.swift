@@ -34,7 +34,8 @@ package struct JobOptions: Sendable, Codable, Equatable {
   package var connectTimeout: Int?
   /// The maximum time in seconds without data from the source. Default: the worker's limit.
   package var stallTimeout: Int?
-  /// The request headers, each as `Name: value`. The headers of a job replace the headers of its whole submission.
+  /// The request headers, each as `Name: value`. If a job has headers of its own, the headers of its submission do not apply to
+  /// it.
   package var headers: [String]?
   /// Other URLs of the file. Haul tries them in this order if the job's own URL fails.
   package var mirrors: [String]?

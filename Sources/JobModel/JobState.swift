@@ -7,9 +7,9 @@ package struct JobState: DatabaseWord {
   package static let queued = JobState(rawValue: "queued")
   /// The job waits for its start time.
   package static let scheduled = JobState(rawValue: "scheduled")
-  /// A worker holds a lease on the job.
+  /// A worker has a lease on the job and runs it.
   package static let running = JobState(rawValue: "running")
-  /// The job was interrupted, and waits for a worker that mounts the directory of its part file.
+  /// The job was interrupted. It waits for a worker that uses the directory where the job's part file is.
   package static let interrupted = JobState(rawValue: "interrupted")
   /// An operator paused the job.
   package static let paused = JobState(rawValue: "paused")

@@ -3,13 +3,13 @@ package struct WorkerState: DatabaseWord {
   package let rawValue: String
   package init(rawValue: String) { self.rawValue = rawValue }
 
-  /// The worker's heartbeats arrive in time.
+  /// The worker's last heartbeat is less than 3 seconds old.
   package static let alive = WorkerState(rawValue: "alive")
-  /// The worker's last heartbeat is late.
+  /// The worker has sent no heartbeat for 3 seconds, but its leases have not ended yet.
   package static let silent = WorkerState(rawValue: "silent")
   /// The worker claims no more jobs, and gives its running jobs to other workers.
   package static let draining = WorkerState(rawValue: "draining")
-  /// The worker's heartbeats stopped, and Haul took its jobs back.
+  /// The worker's heartbeats stopped, and its leases have ended. Haul gives its jobs to other workers.
   package static let dead = WorkerState(rawValue: "dead")
   /// The worker stopped gracefully.
   package static let stopped = WorkerState(rawValue: "stopped")
