@@ -96,7 +96,7 @@ package struct HealthRow: Sendable, Decodable, Equatable {
 }
 
 extension PoolRole {
-  /// Returns whether a user with these rights may do everything that this role may do.
+  /// Returns whether a user with the rights `rights` may do everything that this role may do.
   package func isHeld(_ rights: DatabaseFacts.Rights) -> Bool {
     switch self {
     case .monitor: rights.watch

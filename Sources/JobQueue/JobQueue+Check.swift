@@ -27,10 +27,10 @@ extension JobQueue {
     FROM pg_settings g WHERE g.name = 'idle_in_transaction_session_timeout'
     """
 
-  /// Returns facts about the database. They need only the right to connect, and work without Haul's schema.
+  /// Returns facts about the database. The query needs only the right to connect, and works without Haul's schema.
   ///
-  /// A snapshot counts if it prevents the removal of dead rows (`backend_xmin`, `backend_xid`). Snapshots of other users are
-  /// visible only with `pg_read_all_stats`.
+  /// The facts include a transaction snapshot only if the snapshot prevents the removal of dead rows (`backend_xmin`,
+  /// `backend_xid`). Snapshots of other users are visible only with the role `pg_read_all_stats`.
   package func databaseFacts() async throws -> DatabaseFacts {
     try await callJSON(
       """
@@ -76,7 +76,8 @@ extension JobQueue {
       """, [])
   }
 
-  /// Returns the number of jobs that failed in this hour or the previous one and are still failed, by error class.
+  /// Returns how many jobs failed in the current or the previous hour, for each error class. Jobs that were queued again after
+  /// their failure do not count.
   package func recentFailures() async throws -> [JobCount] {
     try await view(
       """
@@ -87,7 +88,8 @@ extension JobQueue {
       """, [])
   }
 
-  /// Returns the queues for which no live worker can write to the store, each with one of its workers and the worker's error.
+  /// Returns the queues for which no live worker can write to the store. Each key is a queue. Each value names one worker of
+  /// the queue and gives that worker's error.
   package func closedQueues() async throws -> [String: String] {
     let rows = try await rows(
       """

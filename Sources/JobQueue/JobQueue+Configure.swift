@@ -7,7 +7,7 @@ package struct QueueSettings: Sendable, Encodable, Equatable {
   package var paused: Bool?
   /// The maximum number of the queue's jobs that run at once in the whole pool. `.some(nil)` removes the limit.
   package var maxRunning: Int??
-  /// How often a worker looks for jobs in this queue first, relative to its other queues: 1 to 1,000.
+  /// How often a worker looks for jobs in this queue first, relative to the other queues of the worker: 1 to 1,000.
   package var weight: Int?
   /// The default options of jobs that are submitted later, by the raw values of ``JobOption``. A job's own options take
   /// precedence. A nil value removes the default.
@@ -37,8 +37,8 @@ extension JobQueue {
   ///
   /// - Parameters:
   ///   - cap: the maximum number of concurrent transfers.
-  ///   - interval: the minimum time between starts; `.zero` removes it.
-  ///   - burst: the number of transfers that may start at once after a pause.
+  ///   - interval: the minimum time between starts; `.zero` removes this minimum.
+  ///   - burst: the number of transfers that may start at once after a time without starts.
   /// - Throws: `JobQueueError.refused` if `name` is not a host.
   package func setHost(
     _ name: String, cap: Int? = nil, interval: Duration? = nil, burst: Int? = nil
@@ -56,8 +56,8 @@ extension JobQueue {
     }
   }
 
-  /// Blocks a host for the time `time`; if `time` is nil, until ``unblockHost(_:)``. None of its jobs start while it is
-  /// blocked. Running transfers continue.
+  /// Blocks a host for `time`. If `time` is nil, the host is blocked until ``unblockHost(_:)``. No job of a blocked host
+  /// starts. Running transfers continue.
   package func blockHost(_ name: String, for time: Duration?) async throws {
     try await rows(
       "SELECT haul.block_host($1, make_interval(secs => $2::double precision))",
@@ -67,13 +67,13 @@ extension JobQueue {
   /// The jobs of a host that wait for their own start times.
   package struct Scheduled: Sendable, Equatable {
     package var jobs: Int
-    /// The time until the first of these jobs may start; `.zero` if there are none.
+    /// The time until the first scheduled job of the host may start; `.zero` if there is no such job.
     package var next: Duration
     package var last: Duration
   }
 
-  /// Unblocks a host that an operator or failures have blocked, and resets its count of failures. Returns the jobs that still
-  /// wait for their own start times.
+  /// Unblocks a host that an operator or failures have blocked, and resets the host's count of failures. Returns the jobs of
+  /// the host that still wait for their own start times.
   /// - Throws: `JobQueueError.noSuchName` for an unknown host.
   @discardableResult
   package func unblockHost(_ name: String) async throws -> Scheduled {

@@ -31,10 +31,12 @@ package struct JobSelector: Sendable, Encodable, Equatable {
 
 /// The commands of operators.
 extension JobQueue {
-  /// Applies `action` to every job of `selector`, and returns the number of changed jobs. Works in steps that each commit.
+  /// Applies `action` to every job of `selector`, and returns the number of changed jobs. The call works in steps, and commits
+  /// after each step.
   ///
-  /// Running jobs are asked to stop and count as changed; their workers stop them at their next heartbeat. `onStep` gets the
-  /// number of changed jobs after each step. An action on a whole batch ends early if another command withdraws or replaces it.
+  /// The call asks running jobs to stop, and counts them as changed. Their workers stop them at the next heartbeat. `onStep`
+  /// gets the number of changed jobs after each step. An action on a whole batch ends early if another command withdraws or
+  /// replaces the action.
   /// - Throws: `JobQueueError.noSuchName` for a batch, queue, host or id that does not exist.
   package func control(
     _ action: JobAction, _ selector: JobSelector, onStep: (Int) -> Void = { _ in }
@@ -51,7 +53,8 @@ extension JobQueue {
     }
   }
 
-  /// Queues failed and cancelled jobs again, in steps that each commit. A job that fails again meanwhile is not queued twice.
+  /// Queues failed and cancelled jobs again. The call works in steps, and commits after each step. If a job fails again while
+  /// the call runs, the call does not queue the job a second time.
   ///
   /// `ifExists` (`fail`, `skip`, `replace` or `rename`) becomes the collision policy of these jobs; if it is nil, each job
   /// keeps its own policy. With `isUndo`, ``operations(batch:limit:)`` lists the command as `cancel --undo`.
@@ -75,8 +78,8 @@ extension JobQueue {
     }
   }
 
-  /// Sets the priority, 0 (first) to 9, of the jobs of `selector` that have not ended. Works in steps that each commit, and
-  /// returns the number of changed jobs. A running job uses the new priority only when it waits again.
+  /// Sets the priority, 0 (first) to 9, of the jobs of `selector` that have not ended, and returns the number of changed jobs.
+  /// The call works in steps, and commits after each step. A running job uses the new priority only when it waits again.
   package func prioritize(
     _ selector: JobSelector, to priority: Int, onStep: (Int) -> Void = { _ in }
   ) async throws -> Int {
@@ -130,7 +133,8 @@ extension JobQueue {
     try await call("SELECT haul.redo($1::bigint[])", [jobs])
   }
 
-  /// Records the marker id of a store directory, and returns the id of the store instance. A second call is not an error.
+  /// Records a directory of a store by the id in the directory's marker file. Returns the id that the database gives the
+  /// directory. A second call for the same directory is not an error.
   package func initStore(
     name: String, marker: String, machine: String, root: String
   ) async throws -> Int {
@@ -138,27 +142,28 @@ extension JobQueue {
       "SELECT haul.init_store($1, $2::uuid, $3, $4)", [name, marker, machine, root])
   }
 
-  /// Returns the pool's id. It distinguishes the pool's part files from those of other pools in one store directory.
+  /// Returns the pool's id. Several pools may keep part files in one store directory, and the id distinguishes the part files
+  /// of this pool.
   package func poolID() async throws -> String { try await call("SELECT haul.pool_id()", []) }
 
-  /// Takes the jobs back from workers whose processes are known to have ended. Returns the number of jobs.
+  /// Takes the jobs back from workers whose processes are known to have ended. Returns the number of these jobs.
   package func rescue(workers: [Int64]) async throws -> Int {
     try await call("SELECT jsonb_array_length(haul.rescue_workers($1::bigint[]))", [workers])
   }
 
-  /// The result of taking a worker's jobs back on an operator's command.
+  /// The result when an operator takes all jobs back from a worker.
   package struct RescuedWorker: Sendable, Equatable {
     /// The number of jobs that were taken back.
     package let jobs: Int
     /// Whether the worker had already stopped or died.
     package let hadEnded: Bool
-    /// The number of jobs that could not be taken back yet, because another session has locked their hosts. The leader takes
-    /// them back later.
+    /// The number of jobs that could not be taken back yet, because another session has locked their hosts. The pool's
+    /// maintenance takes these jobs back later.
     package let kept: Int
   }
 
-  /// Takes all jobs back from a worker at once, even if its leases have not expired, and gives the worker no new jobs. Returns
-  /// nil if the worker does not exist.
+  /// Takes all jobs back from a worker at once, even if the worker's leases have not expired. The worker gets no new jobs.
+  /// Returns nil if the worker does not exist.
   package func rescueWorker(_ worker: Int64) async throws -> RescuedWorker? {
     let row = try await rows("SELECT jobs, had_ended, kept FROM haul.rescue_worker($1)", [worker])[
       0]
@@ -167,7 +172,8 @@ extension JobQueue {
       jobs: jobs, hadEnded: try row.decode("had_ended"), kept: try row.decode("kept"))
   }
 
-  /// Asks a worker to drain. Returns false if the worker is not running.
+  /// Asks a worker to drain: to claim no more jobs, and to give its running jobs to other workers. Returns false if the worker
+  /// is not running.
   package func drainWorker(_ worker: Int64) async throws -> Bool {
     try await call("SELECT haul.drain_worker($1)", [worker])
   }

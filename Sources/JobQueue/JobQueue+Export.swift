@@ -14,7 +14,7 @@ package struct ExportedJob: Sendable, Equatable {
 
 extension JobQueue {
   /// Returns at most `limit` jobs of `selector` whose ids are greater than `after`, in the order of their ids. An empty
-  /// selector means all jobs. With `left`, completed jobs are omitted.
+  /// selector means all jobs. If `left` is true, completed jobs are omitted.
   /// - Throws: `JobQueueError.noSuchName` for a batch, queue, host or id that does not exist.
   package func export(
     _ selector: JobSelector, left: Bool, after: Int64, limit: Int

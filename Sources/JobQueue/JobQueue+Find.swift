@@ -7,7 +7,7 @@ package struct JobPage: Sendable, Equatable {
   package var rows: [JobRow]
   /// The jobs that the caller requested by id and that the search did not find, newest first.
   package var others: [JobRow]
-  /// The upper bound for the next page: all its jobs have smaller ids. nil if there are no more jobs.
+  /// The upper bound for the next page: all jobs of the next page have smaller ids. Nil if there are no more jobs.
   package var older: Int64?
 
   package init(rows: [JobRow], others: [JobRow] = [], older: Int64? = nil) {
@@ -17,7 +17,7 @@ package struct JobPage: Sendable, Equatable {
   }
 }
 
-/// Lists for a screen that refreshes every second. Their cost does not grow with the size of the pool.
+/// Queries for lists on a screen that refreshes every second. The cost of a query does not grow with the size of the pool.
 extension JobQueue {
   /// The maximum number of jobs that one call examines, even if it finds few.
   package static let mostLooked = 10_000
@@ -52,8 +52,8 @@ extension JobQueue {
     return page
   }
 
-  /// Returns at most `limit` jobs of `selector` whose path or URL contains `text` in upper or lower case, newest first. If
-  /// fewer jobs match, the function reads all jobs of the selector.
+  /// Returns at most `limit` jobs of `selector` whose path or URL contains `text`, newest first. Upper and lower case do not
+  /// matter. If fewer than `limit` jobs match, the function reads all jobs of the selector.
   /// - Throws: `JobQueueError.noSuchName` for a batch, queue, host or id that does not exist.
   package func jobs(
     _ selector: JobSelector, containing text: String, limit: Int
@@ -70,8 +70,8 @@ extension JobQueue {
     return try await jobs(ids)
   }
 
-  /// Returns the jobs with these ids, unsorted, with the columns of ``find(_:text:before:limit:looking:and:)``. Omits jobs that
-  /// no longer exist.
+  /// Returns the jobs with the ids `jobs`, unsorted, with the columns of ``find(_:text:before:limit:looking:and:)``. Omits jobs
+  /// that no longer exist.
   package func listed(_ jobs: [Int64]) async throws -> [JobRow] {
     try await rows("SELECT \(Self.listed) FROM haul.jobs j WHERE j.job = ANY ($1)", [jobs])
       .map { try JobRow(listed: $0) }

@@ -12,15 +12,16 @@ package struct FinishedLine: Sendable, Equatable {
   package let digest: String?
 }
 
-/// The result of submitting lines that may take over earlier jobs.
+/// The result of ``JobQueue/resubmit(_:_:isDone:)``.
 package struct ResubmitReply: Sendable, Equatable {
   /// The lines whose files were already downloaded. They do not become jobs.
   package let finished: [FinishedLine]
   /// The number of jobs that were created.
   package let submitted: Int
-  /// The number of earlier jobs that this submission took over, with their durable bytes.
+  /// The number of earlier jobs that became jobs of this submission. The bytes that such a job had already saved from the same
+  /// URL are kept.
   package let takenOver: Int
-  /// The number of jobs in `takenOver` that had not ended. They keep their URL.
+  /// The number of jobs in ``takenOver`` that had not ended. These jobs keep their URL.
   package let unfinished: Int
 }
 
@@ -33,14 +34,16 @@ private struct ResubmitCounts: Sendable, Decodable {
 }
 
 extension JobQueue {
-  /// Submits all lines or none as jobs of this submission. Takes over earlier jobs with the same paths as the lines if these
-  /// jobs wait or have ended. The jobs are durable on return.
+  /// Submits all lines or none. If an earlier job has the path of a line, and that job waits or has ended, it becomes the job
+  /// of the line. For any other line, the function creates a job. The jobs are durable on return.
   ///
-  /// - Parameter isDone: returns whether the file of an earlier, completed job with the line's URL is still unchanged. If so,
-  ///   no job is created for the line. With the policies `replace` and `rename`, only jobs with the line's policy count, and
-  ///   only while jobs of their queue wait or run. The transaction waits for the answer.
-  /// - Throws: `JobQueueError.busy` if one of the earlier jobs is running now, `.noSuchName` for the queue;
-  ///   `SubmissionError.conflicts` for one path with two URLs, `.miscounted` if a line is lost. In these cases nothing changes.
+  /// - Parameter isDone: returns whether the file of an earlier, completed job with the line's URL is still unchanged. If it
+  ///   is, the line gets no job. With the policies `replace` and `rename`, the function calls `isDone` only for earlier jobs
+  ///   that have the line's policy and whose queue still has waiting or running jobs. The transaction stays open while `isDone`
+  ///   runs.
+  /// - Throws: `JobQueueError.busy` if one of the earlier jobs is running now, `.noSuchName` if the queue does not exist;
+  ///   `SubmissionError.conflicts` if one path has two URLs, `.miscounted` if a line is lost. In all these cases nothing
+  ///   changes.
   package func resubmit(
     _ submission: Submission, _ lines: [SubmitLine],
     isDone: @escaping @Sendable (FinishedLine) async -> Bool

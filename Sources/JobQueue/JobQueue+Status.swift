@@ -1,8 +1,8 @@
 package import JobModel
 
-/// Queries for the metrics and the status page. They only read views and take no lock that a claim waits for.
+/// Queries for the metrics and the status page. They only read views, and never delay workers that claim jobs.
 ///
-/// Ages and durations are in seconds, and times in seconds since 1970, both by the database's clock.
+/// Ages and durations are in seconds. Times are in seconds since 1970. The database's clock measures all of them.
 extension JobQueue {
   /// Returns the totals of the whole pool. The time of the query does not depend on the number of jobs.
   package func totals() async throws -> PoolTotals {
@@ -91,7 +91,7 @@ package struct PoolTotals: Sendable, Decodable, Equatable {
   package var running: Int64
   /// The current download rate in bytes per second.
   package var rate: Int64
-  /// The time in seconds since the last maintenance round; nil if there was none since the server started.
+  /// The time in seconds since the last round of pool maintenance; nil if there was no round since the server started.
   package var leaderRoundAge: Double?
   package var now: Double
 }
@@ -113,7 +113,8 @@ package struct RunningJob: Sendable, Decodable, Equatable {
   package var secondsLeft: Double?
   /// The time in seconds since the worker claimed the job.
   package var age: Double
-  /// The operator's command for this job, `cancel` or `pause`, if the worker has not carried it out yet; otherwise nil.
+  /// The operator's command for this job, `cancel` or `pause`, until the worker has carried out the command; nil if there is
+  /// none.
   package var command: String?
 }
 
@@ -124,7 +125,7 @@ package struct EndedInMinute: Sendable, Decodable, Equatable {
   package var completed: Int64
   package var failed: Int64
   package var cancelled: Int64
-  /// The total size of the files that were completed in this minute, in bytes.
+  /// The total size of the files that were completed during ``minute``, in bytes.
   package var bytes: Int64
 
   /// Creates the row of a minute.
@@ -141,14 +142,14 @@ package struct EndedInMinute: Sendable, Decodable, Equatable {
 package struct WorkerCount: Sendable, Decodable, Equatable {
   package var state: WorkerState
   package var workers: Int64
-  /// The total number of jobs that these workers may run at once.
+  /// The total number of jobs that the workers in this state may run at once.
   package var concurrency: Int64
-  /// The time in seconds since the last heartbeat of the worker that has been silent longest.
+  /// The time in seconds since the last heartbeat, of the worker in this state whose last heartbeat is oldest.
   package var silence: Double
 }
 
 extension [WorkerCount] {
-  /// Returns how many workers are in this state.
+  /// Returns how many workers are in the state `state`.
   package func workers(_ state: WorkerState) -> Int64 {
     first { $0.state == state }?.workers ?? 0
   }
@@ -159,7 +160,7 @@ package struct HostCount: Sendable, Decodable, Equatable {
   /// The reason why no more jobs start; nil if jobs may start.
   package var whyIdle: String?
   package var hosts: Int64
-  /// The number of these hosts that have waiting jobs.
+  /// The number of hosts with the reason ``whyIdle`` that have waiting jobs.
   package var waiting: Int64
 }
 
@@ -167,9 +168,9 @@ package struct HostCount: Sendable, Decodable, Equatable {
 package struct AttemptResultCount: Sendable, Decodable, Equatable {
   package var result: AttemptResult
   package var attempts: Int64
-  /// The number of bytes that these attempts received over the network.
+  /// The number of bytes that the attempts with this result received over the network.
   package var fetched: Int64
-  /// The number of released or rescued attempts whose job another worker took over.
+  /// The number of attempts with the result `released` or `rescued` after which another worker took over the job.
   package var takenOver: Int64
 }
 
@@ -180,6 +181,6 @@ package struct FailureClass: Sendable, Decodable, Equatable {
   package var lastJob: Int64
   package var lastHost: String
   package var lastMessage: String?
-  /// The time in seconds since the last of these jobs failed.
+  /// The time in seconds since the last job with this error class failed.
   package var lastAge: Double
 }

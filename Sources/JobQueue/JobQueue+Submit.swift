@@ -2,7 +2,8 @@ import Postgres
 
 extension JobQueue {
   /// The maximum number of lines that become jobs in one transaction. A larger number delays other submissions for the same
-  /// hosts or paths. A smaller number updates the lanes of hosts with many lines more often.
+  /// hosts or paths. A smaller number updates the lanes of hosts with many lines more often. A lane is the database's record of
+  /// the waiting jobs of one queue for one host.
   package static let submitLimit = 100_000
   /// The time between two checks of running jobs that were asked to stop.
   private static let patience = Duration.milliseconds(500)
@@ -11,18 +12,19 @@ extension JobQueue {
   /// are already jobs are skipped, so that a submission can be repeated.
   ///
   /// All lines are read, stored and checked before the first job exists. Up to ``submitLimit`` lines are then submitted in one
-  /// transaction. More lines take several transactions; if the submission is interrupted, the jobs of complete transactions
+  /// transaction. More lines need several transactions. If such a submission is interrupted, the jobs of complete transactions
   /// stay.
   ///
   /// - Parameters:
-  ///   - pieces: some thousand lines each. An error from this sequence ends the submission, and nothing is submitted.
-  ///   - isRefused: called after the last piece. If it returns true, nothing is submitted and the function throws `conflicts`
-  ///     with the conflicts that the check found, which may be none.
+  ///   - pieces: the lines, a few thousand in each piece. An error from this sequence ends the submission, and nothing is
+  ///     submitted.
+  ///   - isRefused: called after the last piece. If it returns true, nothing is submitted and the function throws `conflicts`.
+  ///     The error lists the conflicts that the check found; there may be none.
   ///   - renewal: the interval between renewals of the submission, also while it waits for `pieces`. The database ends a
   ///     submission that is not renewed for two minutes; the function then throws `JobQueueError.busy`.
   ///   - observe: gets the progress.
-  /// - Throws: `SubmissionError`, also `miscounted` after jobs were created; `JobQueueError.noSuchName` for the queue; any
-  ///   error of `pieces`.
+  /// - Throws: `SubmissionError`; `JobQueueError.noSuchName` if the queue does not exist; any error of `pieces`.
+  ///   `SubmissionError.miscounted` may also be thrown after jobs were created.
   package func submit<Pieces: AsyncSequence & Sendable>(
     _ submission: Submission, _ pieces: Pieces, isRefused: @Sendable () -> Bool = { false },
     renewal: Duration = .seconds(20), observe: @Sendable (SubmissionStep) -> Void = { _ in }

@@ -1,7 +1,7 @@
 import JobModel
 import Postgres
 
-/// The part of a pool that a display is about: the whole pool, one queue or one batch.
+/// The part of a pool that a display shows: the whole pool, one queue or one batch.
 package enum PoolPart: Sendable, Hashable {
   case all
   case queue(String)
@@ -17,7 +17,7 @@ package struct PoolFigures: Sendable, Equatable {
   package var running: Int
   /// The rate in bytes per second at which workers download jobs of the displayed part of the pool.
   package var rate: Int64
-  /// The number of jobs of the whole pool that have completed since the minute of ``PoolContext``.
+  /// The number of jobs of the whole pool that have completed since ``PoolContext/minute``.
   package var completed: Int64
   /// The number of failures in the whole pool in the last hour. Jobs that were queued again after their failure count, too.
   package var failed: Int64
@@ -50,10 +50,10 @@ package struct PoolContext: Sendable, Decodable, Equatable {
   }
 }
 
-/// The kind of process that runs the pool's maintenance.
+/// The kind of process that runs the pool's maintenance. Such a process is the leader of the pool.
 package enum PoolLeader: String, Sendable {
   case coordinator, worker
-  /// The leader is a session with an unknown application name.
+  /// The process that runs the maintenance has an unknown application name.
   case other
 }
 
@@ -76,7 +76,8 @@ package struct TransferRow: Sendable, Equatable {
   package var durable: Int64?
   /// The time in seconds since the worker claimed the job.
   package var seconds: Double
-  /// The operator's command for this job, `cancel` or `pause`, if the worker has not carried it out yet; otherwise nil.
+  /// The operator's command for this job, `cancel` or `pause`, until the worker has carried out the command; nil if there is
+  /// none.
   package var command: String?
   /// The job after it has stopped running; nil while it runs, and in all rows from the view.
   package var ended: JobRow?
@@ -107,7 +108,7 @@ package struct TransferRow: Sendable, Equatable {
 /// The number of workers of a pool that have not ended.
 package struct PoolWorkers: Sendable, Equatable {
   package var count: Int
-  /// The number of workers that are silent or cannot write to a store.
+  /// The number of workers that have sent no heartbeat for 3 seconds or cannot write to a store.
   package var troubled: Int
 
   package init(count: Int, troubled: Int) {
@@ -121,7 +122,7 @@ package struct PoolWorkers: Sendable, Equatable {
   }
 }
 
-/// The number of waiting jobs, without running and ended jobs.
+/// The numbers of waiting jobs. Running and ended jobs do not count.
 package struct PoolWaiting: Sendable, Equatable {
   /// The number of jobs that start without an operator. All waiting jobs of a batch count, unless the whole batch is paused.
   package var jobs: Int64 = 0
@@ -137,8 +138,8 @@ package struct PoolWaiting: Sendable, Equatable {
   }
 }
 
-/// Queries for a display that refreshes every second. Their cost grows with the running jobs only, except for
-/// ``waiting(in:)``.
+/// Queries for a display that refreshes every second. Except for ``waiting(in:)``, the cost of a query grows only with the
+/// number of running jobs.
 extension JobQueue {
   /// Returns the database's name, the rights of this user, and the current minute.
   package func poolSince() async throws -> PoolContext {
@@ -177,7 +178,8 @@ extension JobQueue {
       """, [])
   }
 
-  /// Returns which kind of process holds the leader's lock (session_lock(0) in 20_register.sql); nil if none holds it.
+  /// Returns the kind of process that runs the pool's maintenance; nil if no process does. That process holds the lock
+  /// session_lock(0) in 20_register.sql.
   package func poolLeader() async throws -> PoolLeader? {
     let names = try await rows(
       """

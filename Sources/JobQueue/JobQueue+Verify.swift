@@ -50,15 +50,15 @@ package struct FinishedFile: Sendable, Decodable {
   package let digest: String?
 }
 
-/// The number of newly ended jobs whose files have or lack a known digest.
+/// Counts of the most recently ended jobs: all, those that completed, and the completed ones whose file has no known digest.
 package struct DigestCounts: Sendable, Equatable {
   /// The maximum number of jobs that are counted, newest first.
   package static let limit = 1_000_000
 
   package var ended: Int
-  /// The number of the counted jobs that completed.
+  /// The number of the jobs in ``ended`` that completed.
   package var completed: Int
-  /// The number of the completed jobs whose file has no known digest.
+  /// The number of the jobs in ``completed`` whose file has no known digest.
   package var withoutDigest: Int
 
   package init(ended: Int, completed: Int, withoutDigest: Int) {
@@ -85,7 +85,7 @@ extension JobQueue {
       """, selection.parameters + [before, limit])
   }
 
-  /// Returns the number of files of `selection` in `stores`, and the total size in bytes of the files with a digest.
+  /// Returns the number of files of `selection` in `stores`, and the total size in bytes of those files that have a digest.
   package func fileTotals(
     _ selection: FileSelection, in stores: [String]
   ) async throws -> (files: Int, bytes: Int64) {
@@ -97,8 +97,9 @@ extension JobQueue {
     return (try row.decode(0, as: Int.self), try row.decode(1, as: Int64.self))
   }
 
-  /// Records that the files in these store instances have just been verified. The record is durable on return. On a read-only
-  /// server, such as a standby, the function records nothing; that is not an error.
+  /// Records that the files in some store directories have just been verified. `instances` are the ids of these directories.
+  /// The record is durable on return. On a read-only server, such as a standby, the function records nothing; that is not an
+  /// error.
   package func recordVerification(of instances: [Int]) async throws {
     try await rows(
       """
@@ -106,7 +107,7 @@ extension JobQueue {
       """, [instances.map(Int64.init)])
   }
 
-  /// Returns how many finished files have a known digest.
+  /// Returns how many of the most recently ended jobs completed, and how many of their files have no known digest.
   package func digestCounts() async throws -> DigestCounts {
     let row = try await rows(
       "SELECT ended, completed, without_digest FROM haul.recorded_digests()", [])[0]

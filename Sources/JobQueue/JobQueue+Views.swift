@@ -2,7 +2,7 @@ import FoundationEssentials
 import JobModel
 import Postgres
 
-/// Queries of the views. None of them takes a lock that a claim waits for.
+/// Queries of the views. No query delays workers that claim jobs.
 extension JobQueue {
   /// Returns at most `limit` jobs of `selector` whose ids are less than `before`, newest first. An empty selector means all
   /// jobs.
@@ -24,8 +24,10 @@ extension JobQueue {
   }
 
   /// Returns at most `limit` jobs of `selector`: running jobs first, then waiting jobs in the order of their starts, then ended
-  /// jobs, newest first. An empty selector means all jobs. The three groups are read one after another, so a job that ends
-  /// meanwhile may be listed among the waiting jobs.
+  /// jobs, newest first. An empty selector means all jobs.
+  ///
+  /// The function reads the three groups one after another. If a job ends during the call, the result may list it as a waiting
+  /// job.
   /// - Throws: `JobQueueError.noSuchName` for a batch, queue, host or id that does not exist.
   package func firstJobs(_ selector: JobSelector, limit: Int) async throws -> [JobRow] {
     if selector != JobSelector() { try await requireNames(selector) }
@@ -68,8 +70,8 @@ extension JobQueue {
       """, [job])
   }
 
-  /// Returns at most `limit` workers (nil: no limit) in the order of their registration: all workers ever registered, only live
-  /// workers, or the workers `ids` in any state.
+  /// Returns at most `limit` workers (nil: no limit) in the order of their registration. The result has all workers ever
+  /// registered, only live workers, or the workers `ids` in any state.
   /// - Throws: `JobQueueError.noSuchName` for an id that does not exist.
   package func workers(
     _ ids: [Int64] = [], includingGone: Bool, limit: Int? = nil
@@ -97,7 +99,7 @@ extension JobQueue {
     return rows.first
   }
 
-  /// Returns the process ids of the workers that hold leases, by the ids of the workers.
+  /// Returns the workers that hold leases: each key is the id of a worker, and each value is its process id.
   package func leaseHolders() async throws -> [Int64: Int] {
     let rows = try await rows(
       """
@@ -109,8 +111,8 @@ extension JobQueue {
     return Dictionary(uniqueKeysWithValues: pairs)
   }
 
-  /// Returns the number of unfinished jobs with a part file in each store instance, by the id of the instance. Needs the rights
-  /// of the owner.
+  /// Returns the number of unfinished jobs with a part file in each directory of a store. Each key is the database's id of a
+  /// directory. The query needs the rights of the schema's owner.
   package func interruptedJobs() async throws -> [Int: Int] {
     let rows = try await rows(
       """
@@ -133,7 +135,7 @@ extension JobQueue {
     return rows
   }
 
-  /// Returns all store instances, or the instances of the stores `names`, in the order of store name and id.
+  /// Returns the directories of all stores, or of the stores `names`, in the order of store name and directory id.
   /// - Throws: `JobQueueError.noSuchName` for a name that does not exist.
   package func stores(_ names: [String] = [], limit: Int? = nil) async throws -> [StoreRow] {
     let rows: [StoreRow] = try await view(
@@ -151,7 +153,7 @@ extension JobQueue {
     try await call("SELECT EXISTS (SELECT FROM haul.queues q WHERE q.store = $1)", [store])
   }
 
-  /// Returns the limits that were set for hosts, either all or only the limits for `patterns`, in the order of their patterns.
+  /// Returns the limits that were set for hosts, in the order of their patterns: all of them, or those of `patterns`.
   /// - Throws: `JobQueueError.noSuchName` for a pattern without limits.
   package func policies(_ patterns: [String] = [], limit: Int? = nil) async throws -> [PolicyRow] {
     let rows: [PolicyRow] = try await view(
@@ -164,8 +166,8 @@ extension JobQueue {
     return rows
   }
 
-  /// Returns whether a job exists on a host that fits `pattern`: a name, `*.suffix` or `*`. Reads all jobs if no job of these
-  /// hosts has ever waited or started.
+  /// Returns whether a job exists on a host that fits `pattern`: a name, `*.suffix` or `*`. If no job of a matching host has
+  /// ever waited or started, the query reads all jobs.
   package func hasJobs(onHost pattern: String) async throws -> Bool {
     try await call(
       """
@@ -194,7 +196,8 @@ extension JobQueue {
     return rows
   }
 
-  /// Returns the number of batches that have jobs of their own, or the number of batches that have none.
+  /// Returns the number of batches with jobs, or without jobs if `withJobs` is false. A batch has no jobs if all its lines were
+  /// already jobs of other batches.
   package func batchCount(withJobs: Bool) async throws -> Int64 {
     try await call("SELECT count(*) FROM haul.batches b WHERE (b.jobs > 0) = $1", [withJobs])
   }
@@ -224,8 +227,8 @@ extension JobQueue {
   }
 
   /// Returns at most `limit` batches, newest first, or the batches `names`. With `unfinishedFirst`, batches that have not ended
-  /// come first. A batch has no jobs of its own if all its lines are jobs of other batches; it is listed only by name or with
-  /// `includingEmpty`.
+  /// come first. A batch has no jobs of its own if all its lines are jobs of other batches. Such a batch is listed only by name
+  /// or with `includingEmpty`.
   /// - Throws: `JobQueueError.noSuchName` for a name that does not exist.
   package func batches(
     _ names: [String] = [], includingEmpty: Bool = false, unfinishedFirst: Bool = false, limit: Int
@@ -261,8 +264,8 @@ extension JobQueue {
       """, [selector.batch, selector.error?.rawValue, selector.host, limit])
   }
 
-  /// Checks that the batch, queue, host and id in `selector` exist. Otherwise throws `JobQueueError.noSuchName` with similar
-  /// names.
+  /// Checks that the batch, queue, host and id in `selector` exist.
+  /// - Throws: `JobQueueError.noSuchName` with similar names if one of them does not exist.
   package func requireNames(_ selector: JobSelector) async throws {
     do {
       try await rows("SELECT haul.check_selector($1::jsonb)", [try Self.json(selector)])
@@ -322,8 +325,8 @@ extension JobQueue {
     return names.filter { $0 != name }
   }
 
-  /// Returns at most 100 names of this kind with this prefix. The kinds are `queue`, `store`, `batch`, `host`, `listed host`,
-  /// `policy` and `worker`.
+  /// Returns at most 100 names of the kind `kind` that start with `prefix`. The kinds are `queue`, `store`, `batch`, `host`,
+  /// `listed host`, `policy` and `worker`.
   package func names(_ kind: String, startingWith prefix: String) async throws -> [String] {
     try await rows("SELECT haul.names($1, $2)", [kind, prefix]).map { try $0.decode(0) }
   }

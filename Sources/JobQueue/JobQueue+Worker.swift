@@ -15,7 +15,7 @@ extension JobQueue {
     }
   }
 
-  /// The marker id of a store directory, as a worker read it from disk.
+  /// The id in the marker file of a store directory, as a worker read it from disk.
   package struct StoreMarker: Sendable, Encodable {
     let store: String
     let marker: String
@@ -28,8 +28,8 @@ extension JobQueue {
   }
 
   /// Registers this process as a worker that claims jobs from `queues`; nil means every queue whose store the worker mounts.
-  /// - Throws: `JobQueueError.versionNotServed`; `.noSuchName` for an unknown store, marker or queue, or for a queue whose
-  ///   files go to a store that this worker does not mount.
+  /// - Throws: `JobQueueError.versionNotServed` if the database does not support this version of the program; `.noSuchName` for
+  ///   an unknown store, marker or queue, or for a queue whose files go to a store that this worker does not mount.
   package func register(
     program: String, machine: String, pid: Int, concurrency: Int, stores: [StoreMarker],
     queues: [String]? = nil
@@ -57,8 +57,9 @@ extension JobQueue {
 
   /// Records the ends of leases, then claims up to `room` jobs, in one commit.
   ///
-  /// `number` is 1, 2, 3, … for this worker. If a reply was lost, a second call with its number returns the reply again. If
-  /// `queues` is nil, the worker claims from every queue whose store it mounts.
+  /// `number` is 1 for the worker's first call, 2 for the next call, and so on. If a reply was lost, call again with the number
+  /// of the lost reply; the database then returns the same reply. If `queues` is nil, the worker claims from every queue whose
+  /// store it mounts.
   package func work(
     _ caller: Caller, number: Int64, endings: [LeaseEnding], queues: [String]?, room: Int
   ) async throws -> WorkReply {
@@ -67,8 +68,8 @@ extension JobQueue {
       [caller.worker, caller.secret, number, try Self.json(endings), queues, room])
   }
 
-  /// Extends all leases of the worker, and reports progress and download rates. Takes no lock that a claim holds. `seen` is the
-  /// number of the last `work` call whose reply the worker has read.
+  /// Extends all leases of the worker, and reports progress and download rates. The call does not wait for workers that claim
+  /// jobs. `seen` is the number of the last `work` call whose reply the worker has read.
   package func heartbeat(
     _ caller: Caller, seen: Int64, holding: [Progress], received: [ReceivedRate] = []
   ) async throws -> HeartbeatReply {
@@ -77,8 +78,9 @@ extension JobQueue {
       [caller.worker, caller.secret, seen, try Self.json(holding), try Self.json(received)])
   }
 
-  /// Records durable progress, and returns the tokens of leases that are still valid. The rows of these leases are durable on
-  /// return. A row with an expired token changes nothing; that is not an error.
+  /// Records durable progress of leases, each identified by its fencing token. Returns the tokens of the leases that are still
+  /// valid. The rows of these leases are durable on return. A row whose token is no longer valid changes nothing; that is not
+  /// an error.
   package func checkpoint(_ caller: Caller, _ rows: [CheckpointRow]) async throws -> Set<Int64> {
     let live: [Int64] = try await call(
       "SELECT haul.checkpoint($1, $2, $3::jsonb)",
@@ -92,7 +94,7 @@ extension JobQueue {
       "SELECT haul.is_idle($1, $2, $3::text[])", [caller.worker, caller.secret, queues])
   }
 
-  /// Returns the part files in `parts` that no job needs any more. `parts` are part files in one store instance.
+  /// Returns the part files in `parts` that no job needs any more. All of `parts` are in one directory of a store.
   package func unneededParts(
     _ caller: Caller, instance: Int, _ parts: [HeartbeatReply.Held]
   ) async throws -> [HeartbeatReply.Held] {
@@ -110,25 +112,28 @@ extension JobQueue {
       "SELECT haul.close_store($1, $2, $3, $4)", [caller.worker, caller.secret, store, reason])
   }
 
-  /// Records which sign files the worker wrote into its store directories and which signs it did not find. Returns the other
-  /// workers that have signs in these store instances.
+  /// Records the result of a check for copied store directories. Each worker writes a small file, its sign, into every store
+  /// directory that it uses, and looks for the signs of the other workers there. `signs` says which signs the worker wrote and
+  /// which it did not find. Returns the other workers that have signs in these directories.
   package func signStores(_ caller: Caller, _ signs: [StoreSign]) async throws -> [StorePeer] {
     try await callJSON(
       "SELECT haul.sign_stores($1, $2, $3::jsonb)",
       [caller.worker, caller.secret, try Self.json(signs)])
   }
 
-  /// Ends the registration of the worker, as its last call. Jobs that the worker still holds may be taken back at once.
+  /// Ends the registration of the worker. This must be the worker's last call. Jobs that the worker still holds may be taken
+  /// back at once.
   package func stopWorker(_ caller: Caller) async throws {
     try await rows("SELECT haul.stop_worker($1, $2)", [caller.worker, caller.secret])
   }
 }
 
-/// The calls of the leader, once per second.
+/// The calls with which one process maintains the pool, once per second. This process is the leader.
 extension JobQueue {
-  /// Returns whether this connection is the leader and must run maintenance now. It stays the leader until it closes or hangs.
+  /// Returns whether this connection is the leader, which must run the pool's maintenance now. The connection stays the leader
+  /// until it closes or hangs.
   /// - Throws: `PostgresError.noSession` if a pooler has changed the server process of the connection. Then another session may
-  ///   hold the lock.
+  ///   be the leader.
   package func lead() async throws -> Bool {
     let row = try await rows("SELECT haul.lead(), pg_backend_pid()", [])[0]
     guard try row.decode(1, as: Int32.self) == connection.backendPID else {
@@ -137,22 +142,22 @@ extension JobQueue {
     return try row.decode(0)
   }
 
-  /// Runs one round that takes jobs back from workers without heartbeats.
+  /// Takes jobs back from workers that have stopped sending heartbeats. Call this once in each maintenance round.
   package func rescue() async throws -> RescueReply {
     try await callJSON("SELECT haul.rescue()", [])
   }
 
-  /// Makes up to `limit` scheduled jobs ready if their start time has come.
+  /// Queues up to `limit` scheduled jobs whose start time has come.
   ///
   /// Returns the number of these jobs, and the number of interrupted jobs that have waited too long for a worker with their
-  /// part file, so that any worker may now claim them.
+  /// part file. Any worker may now claim those interrupted jobs.
   package func promote(limit: Int) async throws -> (due: Int, unheld: Int) {
     let row = try await rows(
       "SELECT due, unheld FROM haul.promote($1::int)", [limit])[0]
     return (try row.decode("due"), try row.decode("unheld"))
   }
 
-  /// Adds up to `limit` recorded changes to the totals of their batches, and returns the number of these changes.
+  /// Updates the totals of batches with up to `limit` recorded changes of jobs. Returns the number of these changes.
   package func rollUp(limit: Int) async throws -> Int {
     try await call("SELECT haul.roll_up($1::int)", [limit])
   }

@@ -2,10 +2,11 @@ import FoundationEssentials
 package import Postgres
 import Schema
 
-/// The SQL functions of the queue, as one typed method for each function.
+/// The SQL functions of the queue, with one typed method for each function.
 ///
-/// A value uses one connection. It repeats a call that fails because of a deadlock or a serialization conflict. A call whose
-/// connection is lost throws; it is then unknown whether the call took effect. `work` may be repeated with the same number.
+/// A `JobQueue` uses one connection. It repeats a call that fails because of a deadlock or a serialization conflict. If the
+/// connection is lost during a call, the method throws, and it is unknown whether the call took effect. If the call was `work`,
+/// you can safely repeat it with the same number.
 package struct JobQueue: Sendable {
   let connection: Connection
   /// Called before every repetition after SQLSTATE 40P01 or 40001.
@@ -22,7 +23,8 @@ package struct JobQueue: Sendable {
   /// The database and its server in a form for people, as in `Connection.database`.
   package var database: String { connection.database }
 
-  /// Runs `body` with a queue that reads one snapshot, so that all its figures are consistent. `body` can change nothing.
+  /// Runs `body` with a queue that reads one snapshot, so that all results of its queries are consistent. `body` cannot change
+  /// anything.
   package func snapshot<T: Sendable>(
     _ body: @Sendable (JobQueue) async throws -> T
   ) async throws -> T {

@@ -3,15 +3,16 @@ import Postgres
 
 /// An error of the queue's SQL functions. Errors of the database itself stay `PostgresError`.
 ///
-/// An expired token is not an error: the write changes nothing, and the reply says so.
+/// A write with the token of an ended lease is not an error: the write changes nothing, and the reply says so.
 package enum JobQueueError: Error, Sendable, Equatable {
   /// The database has migrations that this program does not know.
   case schemaTooNew(database: Int, program: Int)
   /// The database has functions and views from a newer program. Nothing was changed.
   case functionsTooNew
-  /// Another pool on the server uses the role names that a new pool would get. Nothing was changed.
+  /// Another pool on the server already uses the role names that the new pool would get. Nothing was changed.
   case rolesTaken(prefix: String, by: String)
-  /// The role names of the pool have another prefix, which is the value. Nothing was changed.
+  /// The caller asked for another prefix than the pool's role names have. The value is the prefix that they have. Nothing was
+  /// changed.
   case otherPrefix(String)
   /// The schema version of the database is older than the first migration of this program.
   case schemaTooOld(database: Int, first: Int)
@@ -34,7 +35,7 @@ package enum JobQueueError: Error, Sendable, Equatable {
   /// Another session or worker is using the object. Nothing was changed.
   case busy(String, hint: String?)
 
-  /// A name that does not exist, with similar names of its kind that do.
+  /// A name that does not exist, and similar names of the same kind that exist.
   package struct OtherNames: Sendable, Equatable {
     package let given: String
     package let names: [String]

@@ -9,7 +9,8 @@ package struct EarlierFile: Sendable, Decodable, Equatable {
   package let bytes: Int64?
   /// The digest of the file, if one was verified or recorded; otherwise nil.
   package let digest: String?
-  /// What the source said about the file, as the transfer recorded it; nil if there is no record.
+  /// What the source's response said about the file, such as the entity tag and the length. A later request uses this record to
+  /// ask whether the file has changed. Nil if there is no record.
   package let source: [String: String]?
 }
 
@@ -22,10 +23,10 @@ package struct Lease: Sendable, Decodable, Equatable {
   package let batch: String?
   /// The name of the store in which the file is published.
   package let store: String
-  /// The id of the store instance that this worker mounts.
+  /// The id of the store instance (one directory of a store) that this worker mounts.
   package let instance: Int
   package let url: String
-  /// The host to whose limits the job counts, as `name` or `name:port`.
+  /// The host whose limits apply to the job, as `name` or `name:port`.
   package let host: String
   /// The path of the finished file, below the store's root.
   package let path: String
@@ -34,18 +35,19 @@ package struct Lease: Sendable, Decodable, Equatable {
   package let attempt: Int
   /// The record of durable progress from an earlier lease, as JSON; nil if there is none.
   package let resume: String?
-  /// The id of the store instance that holds the part file of ``resume``; nil if there is no record.
+  /// The id of the store instance (one directory of a store) that holds the part file described by ``resume``; nil if
+  /// ``resume`` is nil.
   package let resumeInstance: Int?
-  /// The token of the lease that wrote ``resume``; nil if there is no record.
+  /// The token of the lease that wrote ``resume``; nil if ``resume`` is nil.
   package let resumeToken: Int64?
-  /// The final name that an earlier lease intended to give the part file; nil if there was none.
+  /// The final name that an earlier lease was about to give the part file; nil if no lease got that far.
   package let intent: String?
-  /// Whether the host is known to answer range requests wrongly for files of this directory; nil if it is not known.
+  /// Whether the host is known to answer range requests wrongly for files of the URL's directory; nil if it is not known.
   package let rangeUnsafe: Bool?
   /// The file that the job has already downloaded, if the job asks its source for a newer version; otherwise nil.
   package let earlier: EarlierFile?
-  /// The number of consecutive failures of the host; nil if it has answered lately. Negative if the host has not answered yet,
-  /// or failed to answer only once.
+  /// The number of consecutive failures of the host; nil if there are none. Negative if the host has not answered yet, or
+  /// failed to answer only once.
   package let hostFailures: Int?
   /// The number of times that the source changed during earlier attempts.
   package let changes: Int?
@@ -55,8 +57,8 @@ package struct Lease: Sendable, Decodable, Equatable {
 
 /// The end of a lease as the worker reports it. The database decides what happens to the job.
 package struct LeaseEnding: Sendable, Encodable, Equatable {
-  /// The result of the lease. With `released`, the worker gave the job back gracefully because of a drain, cancel or pause, or
-  /// because the job cannot continue on this worker.
+  /// The result of the lease. `released` means that the worker gave the job back gracefully: because of a drain, cancel or
+  /// pause command, or because the job cannot continue on this worker.
   package enum Result: String, Sendable, Encodable { case completed, failed, released }
 
   package var job: Int64
@@ -73,17 +75,19 @@ package struct LeaseEnding: Sendable, Encodable, Equatable {
   package var host: String?
   /// The length of the finished file in bytes.
   package var bytes: Int64?
-  /// Whether the job counts as completed because its file already existed and the policy is `skip`. The database ignores this
-  /// value.
+  /// Whether the job counts as completed because a file with its name already existed and the job's policy is `skip`. The
+  /// database ignores this value.
   package var isSkipped: Bool?
   /// Whether the job asked for the source's modification time but the source sent none. The database ignores this value.
   package var isUndated: Bool?
   /// The path of the finished file below the store's root. For a failed job, the path that the file would have.
   package var path: String?
-  /// The job's path, if `path` is nil, or differs because a server or a policy chose the name. The database ignores this value.
+  /// The job's path. Set only if `path` is nil, or if `path` differs because a server or a policy chose the name. The database
+  /// ignores this value.
   package var jobPath: String?
   package var digest: String?
-  /// What the source said about the file, as the transfer recorded it; nil if there is no record.
+  /// What the source's response said about the file, such as the entity tag and the length. A later request uses this record to
+  /// ask whether the file has changed. Nil if there is no record.
   package var source: [String: String]?
   /// The number of bytes that this attempt received over the network.
   package var fetched: Int64?
@@ -96,7 +100,7 @@ package struct LeaseEnding: Sendable, Encodable, Equatable {
   /// Whether the server answered a range request wrongly.
   package var rangeUnsafe: Bool?
 
-  /// Creates an ending. All other values are nil.
+  /// Creates an ending with a job, a token and a result. All optional values are nil.
   package init(job: Int64, token: Int64, result: Result) {
     self.job = job
     self.token = token

@@ -18,8 +18,8 @@ package enum Migrator {
   }
 
   /// Migrates the database: applies missing migrations, which create tables and the functions that use them, in one
-  /// transaction. If several runs are concurrent, only one does the work. A migration is safe on a live pool: it waits only 2
-  /// seconds for the lock on a table, because other sessions wait behind it, and then tries again a little later.
+  /// transaction. If several runs are concurrent, only one does the work. A migration is safe on a live pool: it waits at most
+  /// 2 seconds for the lock on a table, because other sessions queue behind that wait, and then tries again a little later.
   ///
   /// Concurrent runs wait for each other at `haul.migration`, in a lock mode that only the owner of the schema may take. No
   /// other login can stop them.
@@ -27,11 +27,13 @@ package enum Migrator {
   /// `edition` is this program's own schema; only tests pass another one. `force` allows replacing newer functions and views.
   /// `roles` is for a new pool; an existing pool keeps its roles.
   ///
-  /// - Throws: `JobQueueError.schemaTooNew` if the database has migrations that this program does not know; `.schemaTooOld` if
-  ///   it has none of this program's migrations; `.functionsTooNew` if a newer program has replaced the functions and views of
-  ///   this one; `.wrongEncoding` and `.foreignSchema` if the database cannot hold Haul's schema; `.rolesTaken` if another pool
-  ///   has the roles, `.otherPrefix` if this pool has other roles; `.busy` if another session, such as a dump, locks a table
-  ///   for longer than a minute; then nothing is changed. An up-to-date schema is not an error.
+  /// - Throws: An up-to-date schema is not an error.
+  ///   - `JobQueueError.schemaTooNew` if the database has migrations that this program does not know.
+  ///   - `.schemaTooOld` if the database has none of this program's migrations.
+  ///   - `.functionsTooNew` if a newer program has replaced this program's functions and views.
+  ///   - `.wrongEncoding` and `.foreignSchema` if the database cannot hold Haul's schema.
+  ///   - `.rolesTaken` if another pool has the roles, `.otherPrefix` if this pool has other roles.
+  ///   - `.busy` if another session, such as a dump, locks a table for longer than a minute. Then nothing is changed.
   package static func migrate(
     _ connection: Connection, edition: Edition = Schema.edition, roles: Roles = Roles(),
     force: Bool = false
@@ -106,8 +108,8 @@ package enum Migrator {
     try await apply(connection, Schema.naming(prefix, in: Schema.base))
   }
 
-  /// Returns whether the database is ready for this program: it has this program's schema, or a newer schema that still
-  /// supports this program. If it is, ``migrate(_:edition:force:)`` need not run. Takes no lock. Needs the rights of the owner.
+  /// Returns whether the database has this program's schema, or a newer schema that still supports this program. In that case,
+  /// ``migrate(_:edition:force:)`` need not run. The query takes no lock, and needs the rights of the schema's owner.
   package static func isCurrent(_ connection: Connection) async throws -> Bool {
     guard let present = try await version(connection), present >= Schema.version else {
       return false

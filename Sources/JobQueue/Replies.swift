@@ -10,12 +10,13 @@ package struct Registration: Sendable, Decodable, Equatable {
   package let worker: Int64
   /// The secret that the worker must send with every later call. The database stores no copy of it.
   package let secret: String
-  /// The pool's id. It distinguishes the pool's part files from those of other pools in one store directory.
+  /// The pool's id. Several pools may keep part files in one store directory, and the id distinguishes the part files of this
+  /// pool.
   package let pool: String
   package let stores: [Store]
 }
 
-/// The reply of the SQL function `haul.work`: the resulting states of ended leases, and the claimed jobs.
+/// The reply of the SQL function `haul.work`: the new states of jobs whose leases ended, and the jobs that the worker claimed.
 package struct WorkReply: Sendable, Decodable, Equatable {
   /// The resulting state of a job whose lease has ended.
   package struct Settled: Sendable, Decodable, Equatable {
@@ -28,18 +29,18 @@ package struct WorkReply: Sendable, Decodable, Equatable {
     /// The error class that decided the job's state; nil without an error. For a failed job, it is the reason of the failure.
     package let cause: ErrorClass?
   }
-  /// The ended leases whose token was still valid. A lease that is missing here and in ``later`` had expired, and its report
-  /// changed nothing.
+  /// The jobs whose reported lease ends took effect. If a reported lease is missing here and in ``later``, it had already
+  /// expired, and the report changed nothing.
   package let settled: [Settled]
-  /// The tokens of ended leases that could not be recorded yet because another session locked their rows; nil from a database
-  /// of an earlier version.
+  /// The tokens of the reported leases that could not be ended yet because another session has locked their rows; nil from a
+  /// database of an earlier version.
   package let later: [Int64]?
   package let claimed: [Lease]
-  /// Whether another session had locked jobs that are due. If so, the worker should soon call again.
+  /// Whether another session had locked jobs that may start now. If so, the worker should call again soon.
   package let contended: Bool
-  /// The time in seconds until the next known job becomes due; nil if no job waits for a start time.
+  /// The time in seconds until the next job may start that waits for a start time; nil if there is no such job.
   package let wait: Double?
-  /// Whether the worker was asked to drain.
+  /// Whether the worker was asked to drain: to claim no more jobs, and to give its running jobs to other workers.
   package let draining: Bool
 }
 
@@ -67,10 +68,11 @@ package struct HeartbeatReply: Sendable, Decodable, Equatable {
   /// The tokens of leases that the worker no longer has.
   package let lost: [Int64]
   package let commands: [Command]
-  /// The leases that the worker did not list although it has read the reply with them. The worker should give them back.
+  /// The leases that the worker forgot: it has read the reply with these leases, but its heartbeat did not list them. The
+  /// worker should give them back.
   package let unlisted: [Held]
   package let draining: Bool
-  /// The number of other live workers that could run these jobs; nil from a database of an earlier version.
+  /// The number of other live workers that could run this worker's jobs; nil from a database of an earlier version.
   package let peers: Int?
 }
 
@@ -84,7 +86,7 @@ package struct Progress: Sendable, Encodable, Equatable {
   package var total: Int64?
   /// The current download rate in bytes per second.
   package var rate: Int64
-  /// Whether the job waits for a disk that hangs. The job may not have sent a request to its host yet.
+  /// Whether the job waits for a disk that does not respond. The job may not have sent a request to its host yet.
   package var waitsForDisk: Bool?
 
   /// Creates a progress report.
@@ -119,7 +121,7 @@ package struct ReceivedRate: Sendable, Encodable, Equatable {
 package struct CheckpointRow: Sendable, Encodable, Equatable {
   package var job: Int64
   package var token: Int64
-  /// The id of the store instance that holds the part file.
+  /// The id of the store instance (one directory of a store) that holds the part file.
   package var instance: Int
   /// The durable byte ranges as an int8multirange of PostgreSQL, such as `{[0,4096)}`.
   package var durable: String
@@ -146,7 +148,7 @@ package struct CheckpointRow: Sendable, Encodable, Equatable {
 
 /// The reply of the SQL function `haul.rescue` after one round of taking jobs back.
 package struct RescueReply: Sendable, Decodable, Equatable {
-  /// A job that was taken back from its worker, with its resulting state.
+  /// A job that was taken back from its worker, and the job's new state.
   package struct Rescued: Sendable, Decodable, Equatable {
     package let job: Int64
     package let token: Int64
@@ -155,20 +157,22 @@ package struct RescueReply: Sendable, Decodable, Equatable {
     /// the job.
     package let cause: ErrorClass?
   }
-  /// True while no jobs are taken back, because of a gap between rounds or a restart of the server.
+  /// Whether this round takes no jobs back. After a gap of more than 3 seconds between rounds, or a restart of the server,
+  /// workers get some time to send heartbeats again: at most the lifetime of one lease.
   package let grace: Bool
   package let rescued: [Rescued]
   package let workers: [Int64]
 }
 
-/// A worker's check of one store directory: whether it wrote its sign file, and whose sign files it did not find.
+/// The result of a worker's check for a copied store directory. Each worker writes a small file, its sign, into the directory,
+/// and looks for the signs of the other workers.
 package struct StoreSign: Sendable, Encodable, Equatable {
   let instance: Int
   let fresh: Bool
   let unseen: [Int64]
 
-  /// Creates the result of a check. `fresh` means that the sign was just written; `unseen` are the workers whose signs are
-  /// missing.
+  /// Creates the result of a check. `fresh` means that the worker has just written its sign. `unseen` are the workers whose
+  /// signs the worker did not find.
   package init(instance: Int, fresh: Bool, unseen: [Int64]) {
     self.instance = instance
     self.fresh = fresh
@@ -176,13 +180,13 @@ package struct StoreSign: Sendable, Encodable, Equatable {
   }
 }
 
-/// Another worker that has a sign file in an instance of a store.
+/// Another worker that uses the same store directory, according to the database, and has written its sign (a small file) there.
 package struct StorePeer: Sendable, Decodable, Equatable {
   package let instance: Int
   package let worker: Int64
   package let machine: String
-  /// The age of the sign of this peer, in seconds.
+  /// The time in seconds since the other worker wrote its sign.
   package let age: Double
-  /// Whether the peer did not find the caller's sign.
+  /// Whether the other worker did not find the sign of this worker.
   package let misses: Bool
 }

@@ -4,8 +4,8 @@ import Schema
 
 /// The prefix of a pool's role names. Every user can query it.
 ///
-/// Roles belong to the server and not to a database. A pool's prefix is the prefix of the role that owns its schema. This stays
-/// true after the role was renamed or the database was restored.
+/// Roles belong to the server and not to a database. A pool's prefix is the prefix of the role that owns the pool's schema,
+/// even after that role was renamed or the database was restored.
 package enum RolePrefix {
   /// The default prefix, for a server with one pool.
   package static let usual = Schema.defaultPrefix
@@ -52,7 +52,7 @@ extension Migrator {
     /// Whether the pool may use roles that another pool has. The logins of that pool can then also use this pool.
     package var mayBeShared: Bool
 
-    /// The roles with the default prefix, even if other pools have them.
+    /// The roles with the default prefix, even if another pool already uses them.
     package static let shared = Roles(mayBeShared: true)
 
     package init(prefix: String? = nil, mayBeShared: Bool = false) {

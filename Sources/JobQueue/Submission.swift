@@ -5,7 +5,7 @@ package struct SubmitLine: Sendable {
   /// The number of the line in the user's list, for messages.
   package var line: Int
   package var url: String
-  /// The host to whose limits the job counts, as `name` or `name:port`.
+  /// The host whose limits apply to the job, as `name` or `name:port`.
   package var host: String
   /// The path of the finished file, below the store's root.
   package var path: String
@@ -35,10 +35,11 @@ package struct Submission: Sendable {
     /// If the line has the earlier job's URL, the line creates no job, and the earlier job stays. If the earlier job had
     /// failed, it is queued again. A line with another URL is an error.
     case skip
-    /// Like `skip`, but a completed job asks its source whether the file has changed. If so, the job replaces the file. A job
-    /// that waits or runs does not change, because it downloads the current file anyway.
+    /// Like `skip`, but a completed job asks its source whether the file has changed. If the file has changed, the job replaces
+    /// it. A waiting or running job does not change, because it downloads the current file anyway.
     case refresh
-    /// The line takes over the earlier job. If the job is running, Haul stops it first.
+    /// The earlier job becomes the job of the line, with the line's URL and options. If the earlier job is running, Haul stops
+    /// it first.
     case replace
     /// A line with the path of an earlier job is an error, even if it has the same URL as that job.
     case error
@@ -78,9 +79,9 @@ package enum SubmissionStep: Sendable, Equatable {
   case staged(Int)
   /// The database has received all lines, and compares them with each other and with existing jobs.
   case checking
-  /// The number of received lines that have become jobs, or for which jobs already exist.
+  /// The number of received lines that have become jobs, or whose jobs already exist.
   case submitted(Int, of: Int)
-  /// The number of lines that take over running jobs and wait until these jobs stop.
+  /// The number of lines that wait until a running job with their path stops, so that they can replace that job.
   case waiting(Int)
 }
 
@@ -88,11 +89,11 @@ package enum SubmissionStep: Sendable, Equatable {
 package struct SubmitConflict: Sendable, Decodable, Equatable {
   package let line: Int
   package let path: String
-  /// The number of the earlier line with this path; nil if no earlier line has it.
+  /// The number of the earlier line with the same path; nil if no earlier line has the path.
   package let otherLine: Int?
-  /// The id of the existing job with this path; nil if no job has it, or if another line has it.
+  /// The id of the existing job with the line's path; nil if no job has the path, or if ``otherLine`` has it.
   package let job: Int64?
-  /// Whether other lines need the path as a directory. True only if no line and no job has the path.
+  /// Whether other lines need the path as a directory. True only if no other line and no job has exactly this path.
   package let directory: Bool
   /// The host that the line states, if it differs from the host of its URL; otherwise nil.
   package let host: String?
@@ -114,8 +115,8 @@ package struct SubmitConflict: Sendable, Decodable, Equatable {
 /// The lines of a submission that cannot become jobs.
 package struct SubmitConflicts: Sendable, Decodable, Equatable {
   package let count: Int
-  /// The number of jobs that the skipped lines would have created; 0 unless the submission skips conflicts. One line may name
-  /// several URLs.
+  /// The number of jobs that the skipped lines would have created; 0 unless the submission skips conflicts. One line may create
+  /// several jobs, because it may name several URLs.
   package let removed: Int
   /// The first 20 conflicts in the order of their lines.
   package let first: [SubmitConflict]
@@ -130,7 +131,7 @@ package struct SubmitConflicts: Sendable, Decodable, Equatable {
 
 /// The result of a submission.
 package struct SubmitReply: Sendable, Equatable {
-  /// A number of existing jobs in another batch or queue than the submission's.
+  /// Existing jobs that are in one batch or queue other than the submission's, and their number.
   package struct Elsewhere: Sendable, Decodable, Equatable {
     package enum Kind: String, Sendable, Decodable { case batch, queue }
 
@@ -140,7 +141,7 @@ package struct SubmitReply: Sendable, Equatable {
     package let jobs: Int
   }
 
-  /// A number of jobs that moved from another batch to the batch of this submission.
+  /// Jobs that moved from one other batch to the batch of this submission, and their number.
   package struct Moved: Sendable, Decodable, Equatable {
     package let batch: String
     package let jobs: Int
@@ -150,26 +151,26 @@ package struct SubmitReply: Sendable, Equatable {
   package var hasWork: Bool { submitted + requeued + refreshed + replaced > 0 }
 
   package internal(set) var submitted = 0
-  /// The number of lines that created no job because an earlier job has their path and URL.
+  /// The number of lines that created no job because an earlier job has the same path and URL.
   package internal(set) var skipped = 0
   /// The number of failed or cancelled jobs that were queued again.
   package internal(set) var requeued = 0
   /// The number of completed jobs that will ask their sources for a newer file.
   package internal(set) var refreshed = 0
-  /// The number of existing jobs that lines of the submission took over.
+  /// The number of existing jobs that now have the URL and options of lines of the submission.
   package internal(set) var replaced = 0
-  /// The skipped, requeued and refreshed jobs that are in another queue than the submission's. If the submission has a batch,
-  /// also those in another batch.
+  /// Counts of the skipped, requeued and refreshed jobs that are in another queue than the submission's. If the submission has
+  /// a batch, also counts of those jobs that are in another batch.
   package internal(set) var elsewhere: [Elsewhere] = []
-  /// The number of skipped jobs whose line requires a digest that the job does not check, so the file may not have it.
+  /// The number of skipped jobs that do not check the digest of their line. The file of such a job may not have that digest.
   package internal(set) var unchecked = 0
   /// The number of skipped jobs that lack an option of their line. Digest and length do not count.
   package internal(set) var unapplied = 0
-  /// The former batches of the ``replaced`` jobs.
+  /// The batches that the ``replaced`` jobs were in before.
   package internal(set) var moved: [Moved] = []
   /// The range of ids of all jobs that the lines created or already had; nil if there are none.
   package internal(set) var ids: ClosedRange<Int64>?
-  /// The ids of jobs in another batch; empty unless the caller asked for them.
+  /// The ids of jobs of the lines that are in another batch; empty unless ``Submission/wantsOthers`` is true.
   package internal(set) var others: [Int64] = []
   /// The lines that were skipped because of conflicts.
   package internal(set) var conflicts: SubmitConflicts
@@ -240,9 +241,10 @@ struct ReplaceReply: Sendable, Decodable {
 package enum SubmissionError: Error, Sendable, Equatable {
   /// Lines contradict each other or existing jobs. No job was submitted.
   case conflicts(SubmitConflicts)
-  /// The check found no conflict, but then another submission took a path. Before that, `submitted` lines became jobs.
+  /// The check found no conflict, but before all lines became jobs, another submission took a path. `submitted` lines had
+  /// already become jobs.
   case overtaken(String, submitted: Int)
-  /// The database counted another number of lines than this program sent. Some lines may be lost.
+  /// The database counted a different number of lines than this program sent. Some lines may be lost.
   case miscounted(Int, of: Int)
 }
 
@@ -263,7 +265,7 @@ extension SubmitConflict {
 }
 
 extension SubmissionError {
-  /// Whether the cause is the database and not the lines.
+  /// Whether the database caused the error, and not the lines.
   package var isOfDatabase: Bool {
     if case .miscounted = self { true } else { false }
   }

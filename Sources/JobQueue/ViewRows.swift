@@ -30,7 +30,7 @@ package struct JobRow: Sendable, Decodable, Equatable {
   package let options: [String: JobOption.Value]?
   /// The name of the store that holds the file. It is known even after the queue has been deleted.
   package let store: String
-  /// The media type of the finished file, from the field Content-Type.
+  /// The media type of the finished file, from the header Content-Type.
   package let mediaType: String?
 }
 
@@ -70,7 +70,7 @@ package struct WorkerRow: Sendable, Decodable, Equatable {
   package let stores: [String]?
   package let registeredAt: String
   package let heartbeatAt: String
-  /// The time at which the worker counts as dead, unless another heartbeat arrives.
+  /// The time at which the leases of the worker expire and the worker counts as dead, unless another heartbeat arrives.
   package let expiresAt: String
   /// The time in seconds since the last heartbeat.
   package let silence: Double
@@ -109,18 +109,18 @@ package struct QueueRow: Sendable, Decodable, Equatable {
   package let defaults: [String: JobOption.Value]
 }
 
-/// A row of the view `haul.stores`: one instance of a store, with a directory of its own.
+/// A row of the view `haul.stores`: one instance of a store. Each instance is a directory of its own.
 package struct StoreRow: Sendable, Decodable, Equatable {
   package let store: String
   package let instance: Int
   package let machine: String
   package let root: String
-  /// The number of live workers that mount this instance of the store.
+  /// The number of live workers that use this directory of the store.
   package let workers: Int
-  /// The id in the marker file of the instance's directory: a UUID in lower case.
+  /// The id in the marker file of the directory: a UUID in lower case.
   package let marker: String
   package let createdAt: String
-  /// The time of the last verification of this instance's files; nil if they were never verified.
+  /// The time of the last verification of the files in this directory; nil if they were never verified.
   package let verifiedAt: String?
 }
 
@@ -181,13 +181,13 @@ package struct BatchRow: Sendable, Decodable, Equatable {
   package let completedBytes: Int64
   /// The number of downloaded bytes of waiting and paused jobs.
   package let waitingBytes: Int64
-  /// The sum of the downloaded fractions of all files of waiting and paused jobs. A complete file would add 1.
+  /// The sum, over all files of waiting and paused jobs, of the fraction that is downloaded. A complete file would add 1.
   package let waitingParts: Double
   /// The number of paused jobs, counted up to ``mostHeld``.
   package let held: Int64
   /// The queue of the batch's newest job, if that queue is paused; otherwise nil.
   package let pausedQueue: String?
-  /// The sum of the downloaded fractions of all running files. A file of unknown size adds 0.
+  /// The sum, over all running jobs, of the fraction of the file that is downloaded. A file of unknown size adds 0.
   package let runningParts: Double
 
   /// The estimated time left in seconds. Nil if there is no estimate, or if the queue is paused: the waiting jobs start only
@@ -204,7 +204,7 @@ package struct BatchRow: Sendable, Decodable, Equatable {
 
   package static let mostHeld: Int64 = 1000
 
-  /// The number of all downloaded bytes, including the bytes of jobs that no longer run.
+  /// The number of all downloaded bytes, including the bytes of waiting and paused jobs.
   package var allBytes: Int64 { bytes + waitingBytes }
 }
 
@@ -221,12 +221,13 @@ package struct FailureRow: Sendable, Decodable, Equatable {
 /// The number of jobs in one state.
 package struct JobCount: Sendable, Decodable, Equatable {
   package let state: JobState?
-  /// The error class of these jobs, if failed jobs are counted by class; otherwise nil.
+  /// The error class of the counted jobs, if failed jobs are counted by class; otherwise nil.
   package let error: ErrorClass?
   package let jobs: Int
-  /// The number of downloaded bytes of these jobs.
+  /// The number of downloaded bytes of the counted jobs.
   package let bytes: Int64
-  /// The sum of the downloaded fractions of these files, to which a complete file adds 1; nil if no size is known.
+  /// The sum, over the files of the counted jobs, of the fraction that is downloaded. A complete file adds 1. Nil if no size is
+  /// known.
   package let parts: Double?
 }
 
@@ -242,7 +243,7 @@ package struct RunningRow: Sendable, Decodable, Equatable {
 
 /// The state of a queue, and the workers that serve it.
 package struct QueueService: Sendable, Decodable, Equatable {
-  /// The URLs that a live worker of the queue can download. Its values are nil if the worker has not reported them.
+  /// The URLs that one live worker of the queue can download. A value is nil if the worker has not reported it.
   package struct Reach: Sendable, Decodable, Equatable {
     package let schemes: [String]?
     /// The networks that the worker may connect to, in addition to public addresses.
@@ -256,9 +257,9 @@ package struct QueueService: Sendable, Decodable, Equatable {
 
   package let store: String
   package let paused: Bool
-  /// Whether a live worker mounts the queue's store. It need not claim from this queue.
+  /// Whether a live worker mounts the queue's store, even if the worker claims only from other queues.
   package let mounted: Bool
-  /// The URLs that the live workers of this queue can download. Each combination is listed once.
+  /// The URLs that the live workers of this queue can download. Workers with the same abilities are listed once.
   package let workers: [Reach]
   /// The directories of the queue's store that the database knows.
   package let roots: [WorkerStart.Root]?

@@ -94,7 +94,7 @@ package final class TopReader: Sendable {
   }
 
   /// Runs the reader until the task is cancelled.
-  /// - Throws: an error before the first connection that waiting cannot fix, such as a wrong password.
+  /// - Throws: if the first connection fails with an error that waiting cannot fix, such as a wrong password.
   package func run() async throws {
     let ticker = Task { [interval] in
       while !Task.isCancelled {

@@ -2,9 +2,9 @@ import Postgres
 
 /// The jobs that a caller waits for.
 package struct AwaitedJobs: Sendable, Equatable {
-  /// The names of batches. All their jobs are awaited, including jobs of other submissions.
+  /// The names of the batches whose jobs are awaited. Jobs from all submissions to these batches count.
   package var batches: [String]
-  /// The ids of further jobs, which are not in these batches.
+  /// The ids of awaited jobs that are not in one of ``batches``.
   package var others: [Int64]
 
   /// Creates a value from names of batches and ids of jobs.
@@ -13,8 +13,8 @@ package struct AwaitedJobs: Sendable, Equatable {
     self.others = others
   }
 
-  /// Returns whether some of these jobs may have ended, according to a notification on the channel `haul`. `payload` is its
-  /// payload, which names a batch.
+  /// Returns whether a notification on the channel `haul` can mean that some of the awaited jobs have ended. `payload` is the
+  /// payload of the notification, which names a batch.
   package func mayHaveEnded(by payload: String) -> Bool {
     guard payload.hasPrefix("batch:") else { return false }
     return !others.isEmpty || batches.contains(String(payload.dropFirst("batch:".count)))
@@ -32,10 +32,10 @@ package struct AwaitedJobs: Sendable, Equatable {
 
 /// Queries about the jobs that a caller waits for.
 extension JobQueue {
-  /// Returns the number of these jobs in each state. All waiting jobs count as `queued`.
+  /// Returns how many of `jobs` are in each state. All waiting jobs count as `queued`.
   ///
-  /// The database stores totals for batches, so the time does not depend on the number of their jobs. The other jobs are read
-  /// one by one. Jobs of batches that do not exist are not counted.
+  /// The database stores totals for batches, so the time does not depend on the number of jobs in the batches. The query reads
+  /// ``AwaitedJobs/others`` one by one. It does not count jobs of batches that do not exist.
   package func counts(of jobs: AwaitedJobs) async throws -> [JobCount] {
     try await view(
       """
@@ -53,7 +53,7 @@ extension JobQueue {
       """, jobs.parameters)
   }
 
-  /// Returns the number of failed jobs for each error class. Reads all of these jobs.
+  /// Returns how many of `jobs` have failed, for each error class. Reads all of `jobs`.
   package func failures(of jobs: AwaitedJobs) async throws -> [JobCount] {
     try await view(
       """
@@ -63,7 +63,7 @@ extension JobQueue {
       """, jobs.parameters)
   }
 
-  /// Returns the running jobs among these jobs, longest-running first. Reads all leases but no waiting jobs.
+  /// Returns those of `jobs` that are running, longest-running first. Reads all leases but no waiting jobs.
   package func running(of jobs: AwaitedJobs) async throws -> [RunningRow] {
     try await view(
       """
@@ -73,7 +73,7 @@ extension JobQueue {
       """, jobs.parameters)
   }
 
-  /// Returns an example of a failed job for each error class, in the order of the classes. Reads all of these jobs.
+  /// Returns an example of a failed job for each error class, in the order of the classes. Reads all of `jobs`.
   package func failureExamples(of jobs: AwaitedJobs) async throws -> [FailureExample] {
     try await view(
       """
@@ -83,10 +83,10 @@ extension JobQueue {
       """, jobs.parameters)
   }
 
-  /// Returns the reason why the waiting jobs do not start; nil if a job may start at any moment.
+  /// Returns the reason why those of `jobs` that wait do not start; nil if one of them may start at any moment.
   ///
-  /// Prefers a reason that needs an operator. Returns a reason that will pass without an operator only if it affects all the
-  /// jobs. Reads all of these jobs.
+  /// Prefers a reason that needs an operator. Returns a reason that will pass without an operator only if it affects all
+  /// waiting jobs. Reads all of `jobs`.
   package func obstacle(to jobs: AwaitedJobs) async throws -> Obstacle? {
     let rows: [Obstacle] = try await view(
       "SELECT o FROM haul.obstacle($1::text[], $2::bigint[], true) o WHERE o IS NOT NULL",

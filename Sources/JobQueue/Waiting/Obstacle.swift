@@ -4,23 +4,23 @@ import Postgres
 /// A reason why jobs do not start.
 package struct Obstacle: Sendable, Decodable, Hashable {
   package enum Kind: String, Sendable, Decodable {
-    /// The worker `name` holds jobs and has sent no heartbeat for `seconds`. `reason` is `alone` if no other worker can take
-    /// the jobs over.
+    /// The worker `name` has running jobs but has sent no heartbeat for `seconds`. `reason` is `alone` if no other worker can
+    /// take the jobs over.
     case silent
     /// Jobs of the queue `name` still belong to workers that have died.
     case lost
-    /// All workers that serve the queue `name` are silent. The last heartbeat came `seconds` ago.
+    /// All workers that serve the queue `name` have stopped sending heartbeats. The last heartbeat came `seconds` ago.
     case unheard
     /// Jobs of the batch `name` are paused. If the name is empty, the jobs have no batch.
     case held
-    /// No live worker serves the queue `name`. ``Obstacle/start`` describes a worker that would serve it.
+    /// No live worker serves the queue `name`. ``Obstacle/start`` describes a worker that would serve the queue.
     case unserved
     /// The queue `name` is paused.
     case paused
-    /// No worker can write to the store of a queue. `name` is one of these workers, and `reason` is its error.
+    /// No worker can write to the store of a queue. `name` is one of the queue's workers, and `reason` is that worker's error.
     case trouble
-    /// The host `name` is blocked for `seconds`; if that is nil, until an operator unblocks it. `reason` is the block reason
-    /// from the view `haul.hosts`.
+    /// The host `name` is blocked for `seconds`. If `seconds` is nil, the host is blocked until an operator unblocks it.
+    /// `reason` is the block reason from the view `haul.hosts`.
     case blocked
     /// The host `name` has reached its current limit of transfers. If its policy would allow more, `reason` is `adaptive` or
     /// `unanswered`, as in ``IdleReason``.
@@ -30,14 +30,14 @@ package struct Obstacle: Sendable, Decodable, Hashable {
     case interval
     /// The queue `name` has reached its limit of running jobs.
     case limited
-    /// All workers that serve the queue `name` run as many jobs as they can. ``Obstacle/start`` describes another worker for
-    /// the queue.
+    /// All workers that serve the queue `name` run as many jobs as they can. ``Obstacle/start`` describes an additional worker
+    /// for the queue.
     case busy
-    /// Part files of the queue `name` are in a directory that no live worker mounts. `reason` names the directory and its
-    /// machine.
+    /// Part files of jobs in the queue `name` are in a directory that no live worker mounts. `reason` names the directory and
+    /// its machine.
     case away
-    /// The jobs are scheduled for later. The first one may start in `seconds`. `reason` is the error class of their last
-    /// attempts; nil if these did not fail.
+    /// The jobs are scheduled for later. The first one may start in `seconds`. `reason` is the error class of the jobs' last
+    /// attempts; nil if the last attempts did not fail.
     case early
   }
 
@@ -45,23 +45,23 @@ package struct Obstacle: Sendable, Decodable, Hashable {
   package let name: String
   package let seconds: Double?
   package let reason: String?
-  /// A worker that would help; nil unless the kind is `unserved`, `busy`, `silent` or `lost`.
+  /// A worker that, if you start it, would run the jobs; nil unless the kind is `unserved`, `busy`, `silent` or `lost`.
   package let start: WorkerStart?
   /// The number of examined jobs that this reason affects.
   package let jobs: Int?
-  /// The number of these jobs that do not wait for a start time.
+  /// The number of the jobs in ``jobs`` that do not wait for a start time.
   package let due: Int?
-  /// The number of these jobs that are paused.
+  /// The number of the jobs in ``jobs`` that are paused.
   package let held: Int?
-  /// The number of running jobs of this host or queue. The limit is ``places``.
+  /// The number of running jobs of the host or queue ``name``. The limit is ``places``.
   package let running: Int?
   package let places: Int?
-  /// The number of the next attempt of the job that starts first. Only attempts that count against the job are numbered.
+  /// For the job that starts first: the number of its next attempt. Only attempts that count against the job are numbered.
   package let attempt: Int?
   package let maxAttempts: Int?
-  /// The maximum time in seconds that this job is retried while its host or its workers have problems.
+  /// For the job that starts first: the maximum time in seconds for retries while the job's host or workers have problems.
   package let maxWait: Double?
-  /// Whether no process runs the pool's maintenance; nil for most kinds.
+  /// Whether no process runs the pool's maintenance; nil unless the kind is `lost` or `early`.
   package let leaderless: Bool?
 
   package init(
@@ -91,12 +91,12 @@ package struct Obstacle: Sendable, Decodable, Hashable {
 package struct WorkerStart: Sendable, Decodable, Hashable {
   /// The name of the queue's store, for the option `--store`.
   package let store: String
-  /// The queue for the option `--queue`; nil if the worker need not name a queue. It must name the queue if live workers mount
+  /// The queue for the option `--queue`; nil if the worker need not name a queue. The option is necessary if live workers mount
   /// the store but claim only from other queues.
   package let queue: String?
-  /// The URL schemes of the jobs that a worker downloads only with an option.
+  /// The URL schemes of the queue's jobs that a worker downloads only if an option allows them.
   package let schemes: [String]?
-  /// The hosts of the jobs that are IP addresses or `localhost`, except hosts that an operator has blocked.
+  /// The hosts of the queue's jobs that are IP addresses or `localhost`, except hosts that an operator has blocked.
   package let hosts: [String]?
   /// The directories of the store that the database knows.
   package let roots: [Root]?
@@ -127,7 +127,7 @@ package struct WorkerStart: Sendable, Decodable, Hashable {
 package struct Causes: Sendable, Decodable, Equatable {
   /// The number of examined jobs that wait and are not paused.
   package let waiting: Int
-  /// The number of these jobs that nothing blocks.
+  /// The number of ``waiting`` jobs that nothing blocks.
   package let free: Int
   /// The reasons, at most 100. Reasons that need an operator come first, then temporary reasons. Each group is ordered by the
   /// number of jobs, largest first.
@@ -150,9 +150,9 @@ extension JobQueue {
 
   /// Returns the reasons why the jobs of `selector` do not start. `counts` are the numbers of these jobs by state.
   ///
-  /// The database counts ready jobs of the whole pool, of a queue or of a host. The function reads all other jobs one by one:
-  /// at most ``mostOneByOne`` waiting jobs, some of each state, and at most ``mostOneByOne`` running jobs. `isWhole` in the
-  /// result says whether these were all.
+  /// If `selector` names the whole pool, a queue or a host, the database counts the jobs that are ready to start. The function
+  /// reads all other jobs one by one: at most ``mostOneByOne`` waiting jobs, some in each state, and at most ``mostOneByOne``
+  /// running jobs. `isWhole` in the result says whether no waiting job was left out.
   package func causes(
     of selector: JobSelector, counts: [(state: JobState, count: Int)]
   ) async throws -> (causes: Causes, isWhole: Bool) {
