@@ -34,8 +34,8 @@ private struct ResubmitCounts: Sendable, Decodable {
 }
 
 extension JobQueue {
-  /// Submits all lines or none. If an earlier job has the path of a line, and that job waits or has ended, it becomes the job
-  /// of the line. For any other line, the function creates a job. The jobs are durable on return.
+  /// Submits all lines or none. If an earlier job has the path of a line, and the earlier job waits or has ended, the earlier
+  /// job becomes the job of the line. For any other line, the function creates a job. The jobs are durable on return.
   ///
   /// - Parameter isDone: returns whether the file of an earlier, completed job with the line's URL is still unchanged. If it
   ///   is, the line gets no job. With the policies `replace` and `rename`, the function calls `isDone` only for earlier jobs

@@ -27,7 +27,7 @@ package enum Migrator {
   /// `edition` is this program's own schema; only tests pass another one. `force` allows replacing newer functions and views.
   /// `roles` is for a new pool; an existing pool keeps its roles.
   ///
-  /// - Throws: An up-to-date schema is not an error.
+  /// - Throws: one of these errors. An up-to-date schema is not an error.
   ///   - `JobQueueError.schemaTooNew` if the database has migrations that this program does not know.
   ///   - `.schemaTooOld` if the database has none of this program's migrations.
   ///   - `.functionsTooNew` if a newer program has replaced this program's functions and views.

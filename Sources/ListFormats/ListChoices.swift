@@ -24,7 +24,8 @@ package struct ListChoices: Sendable, Equatable {
   }
 }
 
-/// The columns that the user chose for some fields. For other fields, the columns with their names are used.
+/// The columns that the user chose for some fields. For a field without a choice, the list's column with the name of the field
+/// is used.
 package struct ListColumns: Sendable, Equatable {
   package var url: ListColumn?
   package var name: ListColumn?

@@ -1,7 +1,7 @@
 import HaulSystem
 package import JobModel
 
-/// A field of an entry. Its name is used in JSON lines and in the header of CSV.
+/// A field of an entry. JSON lines and the header of CSV use the name of the field.
 package enum ListField: Equatable, Sendable {
   case url, path, priority
   /// A job option. The field has the name of the option.

@@ -14,7 +14,7 @@ protocol ListParser: Sendable {
   /// Parses the next line. Returns the item that this line completes; nil if it completes none.
   mutating func parse(_ line: ListLine) -> ListItem?
 
-  /// Returns a further item if the last line completed several. Call this until it returns nil.
+  /// Returns a further item if the last line completed several items. Call this until it returns nil.
   mutating func pending() -> ListItem?
 
   /// Returns the items that remain after the last line, one per call. Call this until it returns nil.

@@ -5,17 +5,18 @@ import HaulTransfer
 package import JobQueue
 package import Stores
 
-/// A directory that Haul downloads to although it is not a permanent store. It is a store only while it has unfinished files.
+/// A directory that Haul downloads to although it is not a permanent store. The directory is a store only while it has
+/// unfinished files.
 ///
-/// Several processes may download to the directory at once. Each process holds a shared lock on it. The last process removes
-/// Haul's own files.
+/// Several processes may download to the directory at once. Each process holds a shared lock on the directory. The last process
+/// removes Haul's own files.
 package struct DownloadDirectory: Sendable {
   /// The absolute path, without symbolic links.
   package let path: String
-  /// The name of the store in the database. The name depends on the marker, so a directory with unfinished files keeps its
-  /// store name when it is moved.
+  /// The name of the store in the database. The name depends on the id in the directory's marker file, so a directory with
+  /// unfinished files keeps its store name when it is moved.
   package let store: String
-  /// The id in the directory's marker file. It is new if the directory had no marker file.
+  /// The id in the directory's marker file. If the directory had no marker file, this is a new id.
   package let marker: String
   private let root: FileDescriptor
   /// Whether the marker was written for such a directory, and not for a permanent store.
@@ -23,8 +24,9 @@ package struct DownloadDirectory: Sendable {
 
   /// Creates the directory if it is missing, and writes the marker file. `pool` is the id of the database's pool.
   ///
-  /// The marker's id depends on the pool and the path, so Haul finds interrupted downloads even if the marker was removed
-  /// meanwhile. The first half of the id depends only on the pool, so in a moved directory the pool recognises its own marker.
+  /// The id in the marker file depends on the pool and the path, so Haul finds interrupted downloads even if the marker file
+  /// was removed meanwhile. The first half of the id depends only on the pool. By this half, the pool recognises its own marker
+  /// file in a moved directory.
   package init(_ directory: NamedDirectory, pool: String) throws(StoreError) {
     try directory.make()
     let root = try directory.open()

@@ -41,16 +41,16 @@ package struct GetConfiguration: Sendable {
   }
 }
 
-/// A run of `haul get`: it has its own queue in the local pool, and a worker in this process that empties the queue.
+/// A run of `haul get`. It has its own queue in the local pool, and a worker in this process that empties the queue.
 ///
-/// The run takes over unfinished files that earlier runs left in the directory, if its list contains them. It leaves other
-/// files unchanged, because no worker serves their queue.
+/// Earlier runs may have left unfinished files in the directory. If the list of this run contains such a file, the run
+/// continues the file. It leaves all other unfinished files unchanged, because no worker serves the queues of earlier runs.
 package final class GetRun: Sendable {
   /// An event of a run.
   package enum Event: Sendable {
     case database(EmbeddedCluster.Step)
-    /// All lines are in the queue, as `jobs` jobs. `finished` are lines whose files an earlier run downloaded; they do not
-    /// become jobs. `goingOn` is the number of unfinished jobs that this run takes over from earlier runs.
+    /// All lines are in the queue, as `jobs` jobs. `finished` are the lines whose files an earlier run downloaded; these lines
+    /// do not become jobs. `goingOn` is the number of unfinished jobs of earlier runs that this run continues.
     case submitted(jobs: Int, finished: [FinishedLine], goingOn: Int)
     case settled(SettledLease)
     /// The directory cannot be written. The sentence gives the reason. The run ends as if ``GetRun/stop()`` was called.
@@ -70,7 +70,7 @@ package final class GetRun: Sendable {
   private let opening = PoolOpening()
   private let state = Mutex(State())
 
-  /// Creates a run without starting it. `observe` is called on Swift threads.
+  /// Creates a run without starting it. `observe` is called on threads of Swift concurrency.
   package init(
     _ order: GetConfiguration, at location: ClusterLocation, logger: Logger,
     observe: @escaping @Sendable (Event) -> Void
@@ -86,8 +86,8 @@ package final class GetRun: Sendable {
   /// The running transfers, unsorted.
   package var transfers: [RunningTransfer] { state.withLock { $0.worker }?.transfers ?? [] }
 
-  /// Ends the run and saves its progress, so that a later run can continue. If the database is not ready yet, ``run()`` stops
-  /// waiting and throws. You may call this from any thread and repeatedly.
+  /// Ends the run and saves the progress of the downloads, so that a later run can continue. If the database is not ready yet,
+  /// ``run()`` stops waiting and throws. You may call this from any thread and repeatedly.
   package func stop() {
     opening.cancel()
     state.withLock { state in
@@ -96,7 +96,7 @@ package final class GetRun: Sendable {
     }?.drain()
   }
 
-  /// Pauses the transfers because the process is about to be stopped: see ``PoolWorker/suspend()``.
+  /// Pauses the transfers because the process is about to be suspended until SIGCONT: see ``PoolWorker/suspend()``.
   package func suspend() { state.withLock { $0.worker }?.suspend() }
 
   /// Releases the database at once, for a process that ends without waiting for anything else.

@@ -4,8 +4,8 @@ import JobQueue
 package import Postgres
 import Synchronization
 
-/// A pool on one machine that needs no set-up. Its database is in the embedded cluster, and has the current schema. Dead
-/// processes hold no leases in it.
+/// A pool on one machine that needs no set-up. Its database is in a PostgreSQL cluster that Haul starts itself, and has the
+/// current schema. Workers whose processes have ended hold no leases in this database.
 package final class LocalPool: Sendable {
   /// The name of the database of `haul up`. `haul get` has its own database, because it sets limits for its own user.
   package static let standingDatabase = "haul"
@@ -51,10 +51,10 @@ package final class LocalPool: Sendable {
     }
   }
 
-  /// Restarts the database server whenever it ends, until the task is cancelled. Sessions that wait for the server then
-  /// continue. If the process has too many open files, the function waits and does not throw.
+  /// Restarts the database server whenever it ends, until the task is cancelled. Sessions that wait for the server continue
+  /// after the restart. If the process has too many open files, the function waits and does not throw.
   ///
-  /// - Throws: `EmbeddedPostgresError` if the server does not start, `CancellationError`.
+  /// - Throws: `EmbeddedPostgresError` if the server does not start, `CancellationError` if the task is cancelled.
   package func keepServing(
     observe: @escaping @Sendable (EmbeddedCluster.Step) -> Void
   ) async throws {
@@ -83,7 +83,8 @@ package final class LocalPool: Sendable {
     }
   }
 
-  /// Ends this process's use of the cluster. The last process stops the server. A second call is not an error.
+  /// Ends this process's use of the cluster. The last process that uses the cluster stops the server. A second call is not an
+  /// error.
   package func close() { cluster.withLock { $0 }.close() }
 
   private static func connect(

@@ -12,13 +12,13 @@ package import Worker
 
 /// The configuration of one run of `haul up`: what to run, and where files go.
 package struct UpConfiguration: Sendable {
-  /// The directory of the store ``UpRun/store``. Haul creates it if it is missing. nil means the directory of the last run; for
-  /// the first run, a directory in the current one.
+  /// The directory of the store ``UpRun/store``. Haul creates it if it is missing. If the value is nil, the run uses the
+  /// directory of the last run. The first run then uses the directory `downloads` below the current directory.
   package var directory: String?
   package var workers: Int
   /// The maximum number of concurrent jobs of each worker.
   package var concurrency: Int
-  /// The address blocks that are allowed in addition to public addresses.
+  /// The address blocks that downloads may connect to, in addition to public addresses.
   package var allowedNetworks: [CIDR]
   /// The limit in bytes per second for all files together; nil for no limit.
   package var rateLimit: RateLimit?
@@ -55,11 +55,12 @@ package final class UpRun: Sendable {
     /// The run is ready. `directory` is the absolute path of the store's directory. A host without its own policy gets at most
     /// `perHost` concurrent transfers.
     case ready(conninfo: String, directory: String, perHost: Int)
-    /// Unfinished jobs have part files in another directory of the store. In this directory they restart from byte 0.
+    /// Unfinished jobs have part files in `directory`, another directory of the store. These jobs restart from byte 0 in the
+    /// directory of this run.
     case interruptedElsewhere(jobs: Int, directory: String)
-    /// A lease of one of the run's workers has ended, and its job has a new state.
+    /// The lease of a worker of this run has ended, and the job of the lease has a new state.
     case settled(SettledLease)
-    /// An operator drained all workers. No worker is left, so the run ends.
+    /// An operator has drained all workers, which means that they have stopped gracefully. No worker is left, so the run ends.
     case drained
     /// The workers and the coordinator have ended, and the database is released.
     case closed
@@ -79,7 +80,7 @@ package final class UpRun: Sendable {
   private let state = Mutex(State())
 
   /// Creates a run without starting it. `logger` returns the logger of the component `coordinator`, `worker-1` and so on.
-  /// `observe` is called on Swift threads.
+  /// `observe` is called on threads of Swift concurrency.
   package init(
     _ order: UpConfiguration, at location: ClusterLocation,
     logger: @escaping @Sendable (_ component: String) -> Logger,
@@ -103,7 +104,8 @@ package final class UpRun: Sendable {
     if workers.isEmpty { coordinator?.stop() }
   }
 
-  /// Pauses the transfers of all workers because the process is about to be stopped: see ``PoolWorker/suspend()``.
+  /// Pauses the transfers of all workers because the process is about to be suspended until SIGCONT: see
+  /// ``PoolWorker/suspend()``.
   package func suspend() { state.withLock { $0.workers }.forEach { $0.suspend() } }
 
   /// Releases the database at once, for a process that ends without waiting for anything else.
@@ -111,8 +113,9 @@ package final class UpRun: Sendable {
 
   /// Runs until ``stop()`` is called, or until an operator has drained all workers.
   ///
-  /// - Throws: `EmbeddedPostgresError`, `PostgresError`, `StoreError`, `StandingStoreGone`, `DescriptorLimit.TooLow`;
-  ///   `JobQueueError`. It is `busy` if another `haul up` uses the cluster, because files could then go to two directories.
+  /// - Throws: `EmbeddedPostgresError`, `PostgresError`, `StoreError`, `StandingStoreGone`, `DescriptorLimit.TooLow`,
+  ///   `JobQueueError`. The error is `JobQueueError.busy` if another `haul up` uses the cluster, because files could then go to
+  ///   two directories.
   package func run() async throws {
     // If the user names no directory and a database exists, the database says which directory it is.
     if let chosen = order.directory ?? (location.isMade ? nil : UpStoreChoice.first) {

@@ -44,8 +44,8 @@ struct UpStoreChoice {
   }
 }
 
-/// The error if the directory of the last `haul up` is missing and has interrupted jobs. The description is a sentence for the
-/// operator, without its full stop.
+/// The error if the directory of an earlier `haul up` is missing, and interrupted jobs have part files in that directory. The
+/// description is a sentence for the operator, without its full stop.
 package struct StandingStoreGone: Error, Equatable, CustomStringConvertible {
   let directory: String
   let interrupted: Int

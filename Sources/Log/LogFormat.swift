@@ -1,7 +1,7 @@
 import HaulSystem
 
-/// Writes a line in one of the two formats. Both escape text that could fake a line or control a terminal, as a JSON string
-/// does.
+/// Writes a log line as text or as JSON. In both formats, characters that could fake a line or control a terminal are escaped
+/// as in a JSON string.
 extension Logger.Format {
   func begin(
     _ line: inout [UInt8], _ time: WallTime, _ level: Logger.Level, _ event: LogEvent,

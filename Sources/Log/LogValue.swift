@@ -6,7 +6,7 @@ package enum LogValue: Sendable, Equatable {
   case string(String)
   case bool(Bool)
 
-  /// Creates a number from any integer type. A value outside `Int64` is clamped to its range.
+  /// Creates a number from any integer type. A value outside `Int64` becomes the nearest value of `Int64`.
   package init(_ value: some BinaryInteger) { self = .int(Int64(clamping: value)) }
 
   /// Creates a text.

@@ -4,8 +4,8 @@
 ///     {"time":"2026-11-21T12:00:00.123Z","level":"info","event":"job.started","component":"worker","job":1}
 ///
 /// A logger is a value: `with` returns a logger that adds fields to each of its lines. Times come from the wall clock, in UTC.
-/// A field that is given twice is written twice. A field with an empty text is not written. Errors, and warnings about repeated
-/// attempts, are written once a minute; if there were more, the field `count` has their number.
+/// A field that is given twice is written twice. A field with an empty text is not written. An error, or a warning about
+/// repeated attempts, is written at most once a minute. If the same line came more often, the field `count` says how often.
 package struct Logger: Sendable {
   /// The format of log lines.
   package enum Format: String, CaseIterable, Sendable { case text, json }

@@ -33,18 +33,18 @@ package final class Leadership: Sendable {
   private let logger: Logger
   private let state = Mutex(State())
 
-  /// Creates a leadership. `lock` is the session that holds the leader lock. `work` is the session that makes the calls; it may
-  /// be another one.
+  /// Creates a leadership. `lock` is the session that holds the leader lock. `work` is the session that makes the calls. Both
+  /// may be the same session.
   package init(lock: Session, work: Session, logger: Logger) {
     self.lock = lock
     self.work = work
     self.logger = logger
   }
 
-  /// Whether this process was the leader in its last round.
+  /// Whether this process held the leader lock in its last maintenance round.
   package var isLeading: Bool { state.withLock { $0.heldBy != nil } }
 
-  /// The number of rounds that this process has begun as leader.
+  /// The number of maintenance rounds that this process has begun while it held the leader lock.
   package var rounds: Int { state.withLock { $0.rounds } }
 
   /// Runs one round per second, starting at `first`, until the task is cancelled or a session is closed. Logs database errors

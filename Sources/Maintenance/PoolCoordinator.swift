@@ -3,17 +3,18 @@ package import Log
 import Postgres
 import Synchronization
 
-/// A process that only runs the pool's maintenance. Any number of coordinators may run: one leads, and the others stand by.
+/// A process that only runs the pool's maintenance. Any number of coordinators may run. One process is the leader and does the
+/// work, and the others stand by.
 package final class PoolCoordinator: Sendable {
   private let conninfo: String
   private let logger: Logger
   private let leadership = Mutex<Task<Void, Never>?>(nil)
   private let housekeeper = Mutex<Leadership?>(nil)
 
-  /// Whether this process was the leader in its last round.
+  /// Whether this process was the leader, which runs the pool's maintenance, in its last round.
   package var isLeading: Bool { housekeeper.withLock { $0?.isLeading ?? false } }
 
-  /// The number of rounds that this process has begun as leader.
+  /// The number of maintenance rounds that this process has begun.
   package var rounds: Int { housekeeper.withLock { $0?.rounds ?? 0 } }
 
   /// Creates a coordinator without starting it. `conninfo` is a libpq connection string.
@@ -49,7 +50,7 @@ package final class PoolCoordinator: Sendable {
     logger.info(.coordinatorStopped)
   }
 
-  /// Ends ``run()``. Another coordinator or a worker becomes the leader within a second.
+  /// Ends ``run()``. Another coordinator or a worker takes over the pool's maintenance within a second.
   package func stop() {
     leadership.withLock { running in
       if running == nil { running = Task {} }

@@ -77,7 +77,7 @@ extension BatchRow {
       + "haul pause --batch \(shellWord(batch))"
   }
 
-  /// The text for a batch without jobs of its own. The jobs of its submission already exist in other batches.
+  /// The text for a batch without jobs of its own: all its lines were already jobs of other batches.
   package static let noJobs = "no jobs of its own"
 
   /// The explanation that follows the text ``noJobs``.

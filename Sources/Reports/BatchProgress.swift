@@ -68,12 +68,12 @@ package struct BatchProgress {
   /// Whether the running jobs have been read, so that there is progress to show.
   package var isSeen: Bool { lookedAt != nil }
 
-  /// Returns whether no job has been running for a while.
+  /// Returns whether no job has been running for 5 seconds.
   package func isIdle(at now: ContinuousClock.Instant) -> Bool {
     idleSince.map { $0.duration(to: now) >= Self.patience } ?? false
   }
 
-  /// Returns the progress to show. If the database has not been read for a while, the progress has no rates.
+  /// Returns the progress to show. If the database has not been read for 5 seconds, the progress has no rates.
   package func frame(at now: ContinuousClock.Instant) -> ProgressFrame {
     let isKnown = lookedAt.map { $0.duration(to: now) < Self.patience } ?? false
     return ProgressFrame(

@@ -25,8 +25,8 @@ package struct BatchReport: Sendable {
   private let tally: Tally
   private let examples: [FailureExample]
 
-  /// Reads the report from the database. It reads single jobs only if some failed. Jobs without a batch are reported with the
-  /// first batch.
+  /// Reads the report from the database. The report reads single jobs only if some jobs failed. Jobs without a batch are
+  /// reported with the first batch.
   package init(of jobs: AwaitedJobs, from queue: JobQueue) async throws {
     var batches: [Batch] = []
     var all: [JobCount] = []
@@ -45,7 +45,8 @@ package struct BatchReport: Sendable {
     examples = tally.failed > 0 ? try await queue.failureExamples(of: jobs) : []
   }
 
-  /// Prints the report. `selector` is the option that selects all these jobs in another command; nil if there is none.
+  /// Prints the report. `selector` is the option that selects all jobs of the report in another command; nil if there is no
+  /// such option.
   /// - Throws: `ExitError` with code 1 if jobs failed or were cancelled and `isJudge` is true.
   package func tell(
     label: String, selector: String?, print: ([JSONValue.Member], String) throws -> Void,

@@ -4,10 +4,11 @@ package import Postgres
 import Synchronization
 package import Terminal
 
-/// Waits until jobs have ended, even through outages of the database, and shows their progress.
+/// Waits until jobs have ended, even if the database is down for some time, and shows their progress.
 ///
 /// Each query reads counts that the database maintains, and the running jobs, so a batch of a million jobs costs as much as a
-/// batch of ten. The leader notifies when a batch has ended. If this notification is lost, the next query shows the end.
+/// batch of ten. The pool's maintenance sends a notification when a batch has ended. If this notification is lost, the next
+/// query shows that the batch has ended.
 package struct BatchWait {
   package let jobs: AwaitedJobs
   /// The command as the user typed it. Its messages start with this text.

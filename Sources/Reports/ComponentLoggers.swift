@@ -37,7 +37,7 @@ package final class ComponentLoggers: Sendable {
     Logger(format: format, level: level, component: component, output: output)
   }
 
-  /// Runs `body`. Reports every few seconds and at the end how many lines were not shown.
+  /// Runs `body`. Reports every 5 seconds and at the end how many lines were not shown.
   package func counting(while body: () async throws -> Void) async throws {
     let task = Task { await count() }
     let result: Result<Void, any Error>

@@ -5,8 +5,8 @@ package import Postgres
 package enum DatabaseErrorTable {
   /// A database error as in `docs/errors.md`, with its exit code.
   package struct Row: Sendable {
-    /// The patterns of the error: an SQLSTATE of five characters, an SQLSTATE class of two, or words of libpq. " … " matches
-    /// any text.
+    /// The patterns of the error. A pattern is an SQLSTATE of five characters, the class of an SQLSTATE (its first two
+    /// characters), or words of a libpq message. In such words, " … " matches any text.
     package let signs: [String]
     /// The cause of the error.
     package let cause: String
@@ -43,7 +43,7 @@ package enum DatabaseErrorTable {
     case always
   }
 
-  /// Returns the row for an error, by its SQLSTATE or its words; nil if no row fits.
+  /// Returns the row that fits the SQLSTATE of an error, or the words of its message; nil if no row fits.
   package static func row(for error: PostgresError) -> Row? {
     let failure: (phase: Phase, state: SQLState?, text: String)? =
       switch error {
@@ -76,7 +76,7 @@ extension DatabaseErrorTable {
   /// All rows, in the order in which they are tried. The first row that matches is used.
   package static let rows = beforeConnecting + poolers + whileConnecting + statements
 
-  /// The row for an error without an SQLSTATE that fits no other row: no server answered.
+  /// The row for an error without an SQLSTATE that fits no other row. The cause is that no server answered.
   package static let unreachable = Row(
     .connecting, "no code", cause: "No server answers.",
     advice: "Check that the server runs and that --database or HAUL_DATABASE_URL names it.",

@@ -21,7 +21,7 @@ extension HostRow {
       style: { $0.whyIdle == "blocked" ? .yellow : nil }),
   ]
 
-  /// The reason why no more jobs start on the host, with the number of paused jobs if that is the reason.
+  /// The reason why no more jobs start on the host. If the reason is that jobs are paused, the text includes their number.
   package var idle: String {
     guard let whyIdle else { return "-" }
     guard whyIdle == IdleReason.held.rawValue, let held else { return whyIdle }
@@ -43,7 +43,7 @@ extension HostRow {
   ]
 
   /// Returns until when and why the host is blocked, such as `blocked until 2026-11-21 15:30:12: connect, 3 failures in a row`;
-  /// nil if it is not blocked.
+  /// nil if the host is not blocked.
   @Sendable package static func block(_ row: HostRow) -> String? {
     guard let until = row.blockedUntil else { return nil }
     if row.blockReason == "operator" {

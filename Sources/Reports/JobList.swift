@@ -54,7 +54,7 @@ extension JobRow {
       }),
   ]
 
-  /// Returns the earliest start of the job, such as `not before 2026-11-21 15:30:12`; nil if the job waits for no time.
+  /// Returns the earliest start of the job, such as `not before 2026-11-21 15:30:12`; nil if the job has no start time.
   @Sendable package static func due(_ row: JobRow) -> String? {
     row.runAt.map { "not before \(HumanFormat.time($0))" }
   }

@@ -29,7 +29,7 @@ package struct JobReport: Sendable {
     self.command = command
   }
 
-  /// Reads the report of a job; nil if the job was deleted meanwhile because of its age.
+  /// Reads the report of a job; nil if the database has deleted the job meanwhile because of its age.
   /// - Throws: `JobQueueError.noSuchName` for a job that does not exist.
   package static func read(_ id: Int64, from queue: JobQueue) async throws -> JobReport? {
     var selector = JobSelector()

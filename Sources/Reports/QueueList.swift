@@ -34,7 +34,7 @@ extension QueueRow {
       "JOB OPTIONS", key: "defaults", value: { .object($0.defaults.members) }),
   ]
 
-  /// Returns the settings of the queue, such as `weight 3, if_exists "replace"`; nil if all have their defaults.
+  /// Returns the settings of the queue, such as `weight 3, if_exists "replace"`; nil if every setting has its default.
   @Sendable package static func settings(_ row: QueueRow) -> String? {
     let weight = row.weight == 1 ? [] : ["weight \(row.weight)"]
     let all = weight + row.defaults.words

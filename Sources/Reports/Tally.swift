@@ -12,7 +12,7 @@ package struct Tally {
   package private(set) var pending = 0
   /// The number of bytes of completed files, plus the downloaded bytes of waiting jobs.
   package private(set) var bytes: Int64 = 0
-  /// The sum of the downloaded fractions of the files of waiting jobs. A complete file would add 1.
+  /// The sum, over the files of all waiting jobs, of the fraction that is downloaded. A complete file would add 1.
   package private(set) var parts = 0.0
   /// The number of failed jobs by error class, if the counts have classes.
   private var errors: [ErrorClass: Int] = [:]
@@ -44,9 +44,9 @@ package struct Tally {
 
   package var ended: Int { completed + failed + cancelled }
 
-  /// Returns why no job can start at present, and what to do; nil if a job may start at any moment. The reason is a time that
-  /// has not come, or an action that a person must take. `selector` is the option that selects the jobs in another command; nil
-  /// if there is none. `obstacle` is the reason that the database gives.
+  /// Returns why no job can start at present, and what to do; nil if a job may start at any moment. The reason is a start time
+  /// in the future, or a problem that a person must solve. `selector` is the option that selects the jobs in another command;
+  /// nil if there is none. `obstacle` is the reason that the database gives.
   package func reasonToStandStill(selector: String?, obstacle: Obstacle?) -> String? {
     guard pending > 0, let obstacle else { return nil }
     let sentence = obstacle.sentence(of: selector)

@@ -1,7 +1,8 @@
 package import Terminal
 
 extension Listing.Column {
-  /// Returns a column for a time in UTC. People see it to the second; JSON output has it as the view returns it.
+  /// Returns a column for a time in UTC. The table shows the time to the second. The JSON output has the time as the view
+  /// returns it.
   package static func time(
     _ title: String, key: String, _ moment: @escaping @Sendable (Row) -> String?
   ) -> Self {

@@ -50,15 +50,16 @@ extension WorkerRow {
 }
 
 extension WorkerRow {
-  /// The number of jobs that use the worker's capacity, and of further jobs: `16+2` if two of them wait for a disk or for a
-  /// host that does not answer.
+  /// The number of the worker's running jobs. Jobs beyond the worker's capacity follow a plus sign: `16+2` if two further jobs
+  /// wait for a disk or for a host that does not answer.
   package var placesTaken: String {
     running > concurrency ? "\(concurrency)+\(running - concurrency)" : "\(running)"
   }
 }
 
 extension [WorkerRow] {
-  /// Returns a warning if no other live worker can take the jobs of `worker` over; nil if one can, or if it has no jobs.
+  /// Returns a warning if no other live worker can take the jobs of `worker` over. Returns nil if another worker can, or if
+  /// `worker` has no jobs.
   package func warning(without worker: WorkerRow) -> String? {
     let isFree = { (names: [String]?, others: [String]?) in
       guard let names, let others else { return true }

@@ -12,7 +12,7 @@ package final class StatusServer: Sendable {
   ///
   /// - Parameters:
   ///   - token: the secret that every client must send. It may be nil only on a loopback address.
-  ///   - leader: returns facts about this process as leader.
+  ///   - leader: returns whether this process runs the pool's maintenance, and how many rounds of maintenance it has run.
   package init(
     on address: ListenAddress, token: ListenToken?, conninfo: String, version: String,
     leader: @escaping @Sendable () -> LeaderFacts, logger: Logger

@@ -1,7 +1,7 @@
 package import HaulTransfer
 import Synchronization
 
-/// Collects the permissions that a worker needs to download the submitted URLs. Any thread may add to it while lines are read.
+/// Collects the permissions that a worker needs to download the submitted URLs. Any thread may add URLs while lines are read.
 package final class AskedReach: Sendable {
   /// The required permissions: schemes other than http and https, and addresses that are not public. Host names are not
   /// resolved, because they may have other addresses on the workers' network.

@@ -2,7 +2,8 @@ package import Arguments
 import Synchronization
 package import Terminal
 
-/// Collects problems of lines in a list. It counts all of them, and keeps the first line of each kind of problem.
+/// Collects problems of lines in a list. It counts all problems, and keeps the first line of each of the first 20 kinds of
+/// problem.
 package final class LineProblems: Sendable {
   /// A line of a list and its problem.
   package struct Problem: Sendable {
@@ -77,8 +78,8 @@ package final class LineProblems: Sendable {
     if rest > 0 { display.say("… and \(counted(rest, "line")) more", as: .error) }
   }
 
-  /// Shows the problems, and the number of lines that the command `label` skipped because of them. Shows nothing if there are
-  /// none.
+  /// Shows the problems, and the number of lines that the command `label` skipped because of the problems. Shows nothing if
+  /// there are no problems.
   package func listLeftOut(on display: ProgressDisplay, label: String) {
     guard count > 0 else { return }
     list(on: display)
@@ -87,8 +88,8 @@ package final class LineProblems: Sendable {
 
   /// Returns the error for a command that requires every line to be valid; nil if all lines are valid.
   ///
-  /// The error describes a single problem. Several problems are listed on `display` first. `nothing` is a sentence about what
-  /// the command did not do. With `isList`, the error suggests the option --skip-bad.
+  /// If there is one problem, the error describes it. If there are several, the function first lists them on `display`.
+  /// `nothing` is a sentence about what the command did not do. If `isList` is true, the error suggests the option --skip-bad.
   package func error(
     listedOn display: ProgressDisplay, nothing: String, isList: Bool = true
   ) -> ExitError? {

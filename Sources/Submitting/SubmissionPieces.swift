@@ -2,7 +2,7 @@ package import JobQueue
 package import ListFormats
 import Terminal
 
-/// The valid lines of a list, in pieces of some thousands. Memory use does not depend on the length of the list.
+/// The valid lines of a list, in pieces of at most 10,000 lines. Memory use does not depend on the length of the list.
 package struct SubmissionPieces: AsyncSequence, Sendable {
   package typealias Element = [SubmitLine]
   package typealias Failure = any Error
@@ -18,8 +18,8 @@ package struct SubmissionPieces: AsyncSequence, Sendable {
     self.problems = problems
   }
 
-  /// Reads the first piece and returns the pieces, for one iteration. This reports a missing or empty list before the command
-  /// does anything else.
+  /// Reads the first piece. Returns the same sequence with that piece already read; you can iterate the result only once. Call
+  /// this first, so that a missing or empty list is reported before the command does anything else.
   package func begin() async throws -> SubmissionPieces {
     var iterator = makeAsyncIterator()
     iterator.pending = try await iterator.next(isolation: nil)
@@ -85,7 +85,7 @@ package struct SubmissionPieces: AsyncSequence, Sendable {
 }
 
 extension AsyncStream where Element == [SubmitLine] {
-  /// Creates a sequence of one piece with these lines.
+  /// Creates a sequence of one piece with the lines `lines`.
   package init(_ lines: [SubmitLine]) {
     self.init { continuation in
       continuation.yield(lines)

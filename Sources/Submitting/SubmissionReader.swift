@@ -57,9 +57,9 @@ package struct SubmissionReader {
       reader: self, list: ListSource(argument: argument), problems: problems)
   }
 
-  /// Returns all lines of the list `argument`; none for an empty list. With `skipsWrong`, invalid lines are skipped.
+  /// Returns all lines of the list `argument`; none for an empty list. If `skipsWrong` is true, invalid lines are skipped.
   ///
-  /// - Throws: `ExitError` that names the file, and the invalid lines.
+  /// - Throws: `ExitError` that names the file and the invalid lines.
   package func lines(ofList argument: String, skipsWrong: Bool) async throws -> [SubmitLine] {
     let problems = LineProblems()
     let name = ListSource(argument: argument).name
@@ -79,7 +79,7 @@ package struct SubmissionReader {
   /// Reports an empty list to the user. An empty list is not an error, because other programs generate lists and may have
   /// nothing to do.
   ///
-  /// - Throws: `ExitError` if the list has lines, all are invalid, and `skipsWrong` is true.
+  /// - Throws: `ExitError` if `skipsWrong` is true and the list has lines, but none of them is valid.
   package func requireLine(in pieces: SubmissionPieces, skipsWrong: Bool) throws(ExitError) {
     guard pieces.isEmpty else { return }
     if pieces.problems.count == 0 {
@@ -243,7 +243,7 @@ package struct SubmissionReader {
 }
 
 extension ListError {
-  /// The exit code of a command that cannot read its list.
+  /// The exit code of a command that cannot read a list because of this error.
   package var exitCode: ExitCode {
     switch self {
     case .unreadable: .inputOutput

@@ -42,7 +42,7 @@ package struct URLReplacement {
   private var byNew: [Key: Int] = [:]
   /// The lines that replace jobs, by queue.
   private var found: [String: [(index: Int, line: SubmitLine)]] = [:]
-  /// The number of jobs whose URL already is the new one.
+  /// The number of jobs that already have the new URL.
   package private(set) var same = 0
 
   /// Reads the lines of the file `name`. Invalid lines are added to `problems`.
@@ -92,7 +92,8 @@ package struct URLReplacement {
     Key(url.utf8.prefix { $0 != UInt8(ascii: "?") })
   }
 
-  /// Finds the line for a job. A job with `isDone` gets no new URL; it only shows whether a line is ambiguous.
+  /// Finds the line for a job. If `isDone` is true, the job is completed or cancelled and gets no new URL. The call then only
+  /// checks whether the line also fits jobs with other URLs.
   package mutating func take(_ job: ExportedJob, in queue: String, isDone: Bool) {
     let key = Key(job.url.utf8)
     let exact = byURL[key] ?? byNew[key]

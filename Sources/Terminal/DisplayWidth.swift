@@ -25,8 +25,8 @@ package enum DisplayWidth {
     return columns > 0 ? head + "…" + String(tail.reversed()) : ""
   }
 
-  /// Splits `text` into a first part that is at most `columns` wide, and the rest. If the second half of the first part
-  /// contains a space, the split is there.
+  /// Splits `text` into a first part that is at most `columns` wide, and the rest. The split is at a space if one is in the
+  /// second half of the first part.
   package static func broken(_ text: String, at columns: Int) -> (first: String, rest: String) {
     if of(text) <= columns { return (text, "") }
     let head = prefix(of: text, within: columns)
@@ -61,8 +61,8 @@ package enum DisplayWidth {
     }
   }
 
-  /// Returns the words of `text` on lines that are at most `columns` wide. A longer word gets a line of its own. Nil puts all
-  /// words on one line.
+  /// Returns the words of `text` on lines that are at most `columns` wide. A longer word gets a line of its own. If `columns`
+  /// is nil, all words are on one line.
   package static func wrapped(_ text: String, to columns: Int?) -> [String] {
     guard let columns, of(text) > columns else { return [text] }
     var lines: [String] = []

@@ -18,7 +18,7 @@ package struct KeyDecoder: Sendable {
 
   package init() {}
 
-  /// Returns the keys that these bytes complete.
+  /// Returns the keys that are complete after `bytes`.
   package mutating func keys(_ bytes: [UInt8]) -> [Key] {
     pending += bytes
     var keys: [Key] = []

@@ -1,7 +1,7 @@
 import HaulSystem
 
 extension Listing {
-  /// Returns one row for people, with one line per column: its title and its uncut text. Columns without a value are omitted.
+  /// Returns one row for people. Each line has the title of a column and the uncut text. Columns without a value are omitted.
   package func facts(_ row: Row, on screen: Screen) -> String {
     let shown = columns(of: row)
     let width = titleWidth(shown)

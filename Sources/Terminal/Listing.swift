@@ -1,6 +1,6 @@
 import HaulSystem
 
-/// Prints rows as a table for people, or as one JSON object per line for programs. One set of columns describes both.
+/// Prints rows as a table for people, or as one JSON object per line for programs. One set of columns describes both forms.
 package struct Listing<Row>: Sendable {
   /// A column of the list.
   package struct Column: Sendable {

@@ -20,8 +20,8 @@ package struct Pager: Sendable {
     self.environment = environment.merging(["LESS": "FRX"]) { own, _ in own }
   }
 
-  /// Shows `text` in the pager, and returns when the user has left it. `text` must be safe for a terminal. Blocks its thread
-  /// meanwhile. Returns false, and shows nothing, if the program does not exist.
+  /// Shows `text` in the pager, and returns when the user has left the pager. Until then, the call blocks the calling thread.
+  /// `text` must be safe for a terminal. Returns false, and shows nothing, if the program does not exist.
   package func show(_ text: String) -> Bool {
     var ends: [Int32] = [-1, -1]
     guard unsafe pipe(&ends) == 0 else { return false }

@@ -12,7 +12,7 @@ package final class ProgressDisplay: Sendable {
   package enum Mode: Sendable {
     /// The display shows a region that is redrawn in place.
     case live
-    /// The display writes an occasional line.
+    /// The display writes a line at most every 5 seconds.
     case plain
     /// The display shows only errors.
     case quiet
@@ -115,8 +115,8 @@ package final class ProgressDisplay: Sendable {
     }
   }
 
-  /// Writes `line` with `name`, a URL or a path, like ``say(_:as:)``. If the line is too long for the terminal, the middle of
-  /// the name is left out.
+  /// Writes a line that contains `name`, a URL or a path, like ``say(_:as:)``. If the line is too long for the terminal, the
+  /// middle of the name is left out.
   package func say(
     _ name: String, as message: Message = .note, in line: (_ name: String) -> String
   ) {

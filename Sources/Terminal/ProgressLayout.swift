@@ -11,7 +11,7 @@ package struct ProgressLayout: Sendable {
   private let style: Screen
   private let bar: ProgressBar
 
-  /// Creates a layout. Without `hasUnicode`, it draws bars with ASCII characters only.
+  /// Creates a layout. If `hasUnicode` is false, the layout draws bars with ASCII characters only.
   package init(hasColors: Bool = false, hasUnicode: Bool = true) {
     style = Screen(width: nil, hasColors: hasColors)
     bar = ProgressBar(hasUnicode: hasUnicode)

@@ -1,8 +1,8 @@
 import HaulSystem
 
-/// Measures how fast a number of bytes or files grew in the last seconds. Callers pass only the present number.
+/// Measures how fast a number of bytes or files grew in the last 10 seconds. Callers pass only the present number.
 ///
-/// The rate is the mean over a time window, so that one pause or burst is visible but does not make the rate jump.
+/// The rate is the mean over this time, so that one pause or burst is visible but does not make the rate jump.
 package struct RateMeter: Sendable {
   private static let window = Duration.seconds(10)
   /// The shortest time between two samples that are kept. A sample that comes sooner counts only until the next one.

@@ -6,8 +6,9 @@ internal import Synchronization
 /// The terminal of this process as a full screen. Keys arrive as the user types them, and drawing uses the terminal's alternate
 /// screen.
 ///
-/// Call ``leave()`` before the process ends. Otherwise, and also after SIGKILL, the terminal stays in this state until
-/// `reset(1)`. Any thread may call these functions. Nothing is drawn after `leave` has begun.
+/// Call ``leave()`` before the process ends. If the process ends without this call, for example because of SIGKILL, the
+/// terminal stays in full-screen mode until the user runs `reset(1)`. Any thread may call the functions of this type. Nothing
+/// is drawn after `leave` has begun.
 package final class RawTerminal: Sendable {
   /// The result of reading from the terminal.
   package enum Input: Sendable, Equatable {

@@ -7,7 +7,7 @@ package struct Sparkline: Sendable {
 
   private let steps: [String]
 
-  /// Creates a sparkline. Without `hasUnicode`, it draws with ASCII characters only.
+  /// Creates a sparkline. If `hasUnicode` is false, the sparkline has ASCII characters only.
   package init(hasUnicode: Bool = true) { steps = hasUnicode ? Self.blocks : Self.marks }
 
   /// Returns `rows` lines that are `columns` wide, from the top. Each value takes one column, the newest at the right. The

@@ -3,7 +3,7 @@ package import JobQueue
 import Reports
 import Terminal
 
-/// The job of a row in `haul top`, in the state in which it was read.
+/// The job of a row in `haul top`, as it was when the row was read.
 package struct TopJob: Sendable, Equatable {
   package let id: Int64
   package let path: String
@@ -40,7 +40,8 @@ package enum TopSubject: Sendable, Equatable {
     }
   }
 
-  /// The selector of the subject's jobs, for actions on them. Nil for a worker, because its jobs cannot be selected.
+  /// The selector of the subject's jobs, for actions on these jobs. Nil for a worker, because a selector cannot select jobs by
+  /// worker.
   package var jobs: JobSelector? {
     var selector = JobSelector()
     switch self {
@@ -62,7 +63,7 @@ package struct TopAction: Sendable, Equatable {
   /// The effect of a key on a row.
   package enum Meaning: Sendable, Equatable {
     case action(TopAction)
-    /// The key has no effect on this row. The text says on which rows it has one.
+    /// The key has no effect on this row. The text says on which rows the key has an effect.
     case hint(String)
   }
 

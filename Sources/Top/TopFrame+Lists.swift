@@ -2,7 +2,7 @@ import JobQueue
 import Reports
 import Terminal
 
-/// Draws the line of lists and the line of keys.
+/// Draws two lines: one with the names of the lists (tabs), and one with the keys.
 extension TopFrame {
   /// The names of the lists as far as they fit, and the part of the current list that is shown.
   var tabs: StyledLine {

@@ -11,8 +11,8 @@ package struct TopFrame {
   let layout: TopLayout
   let width: Int
 
-  /// Creates the screen content of `model` at `now`. The lists of the model must already be scrolled. Without `hasUnicode`,
-  /// only ASCII characters are used.
+  /// Creates the screen content of `model` at `now`. Call ``TopModel/scroll()`` first. If `hasUnicode` is false, only ASCII
+  /// characters are used.
   package init(_ model: TopModel, at now: ContinuousClock.Instant, hasUnicode: Bool = true) {
     self.model = model
     self.now = now

@@ -16,12 +16,13 @@ package struct TopList: Sendable {
 
   /// How long the row of an ended job stays visible.
   package static let lingering = Duration.seconds(5)
-  /// The maximum number of visible rows of ended jobs. Only the latest stay, because other rows need the room on a busy pool.
+  /// The maximum number of visible rows of ended jobs. Only the jobs that ended last stay, because other rows need the room on
+  /// a busy pool.
   package static let mostLeaving = 5
-  /// How long a key may still be meant for the previous row after another row has come under the cursor.
+  /// After another row has come under the cursor, how long a key may still be meant for the previous row.
   package static let settling = Duration.seconds(1)
 
-  /// The rows in the order in which they were read, including rows of ended jobs that stay for a while.
+  /// The rows in the order in which they were read, including rows of ended jobs that stay for ``lingering`` (5 seconds).
   package private(set) var rows: [TopRow] = []
   private var leaving: [Leaving] = []
   /// The rows that match the filter, in the sort order.
@@ -47,7 +48,7 @@ package struct TopList: Sendable {
   /// The row under the cursor; nil if there is none.
   package var selected: TopRow? { shown.indices.contains(cursor) ? shown[cursor] : nil }
 
-  /// Replaces the rows. The cursor stays on its row, or keeps its position if that row is gone.
+  /// Replaces the rows. The cursor stays on the same row. If that row is gone, the cursor keeps its position.
   package mutating func load(_ page: TopPage, at now: ContinuousClock.Instant) {
     let present = Set(page.rows.compactMap(\.subject.jobID))
     let known = Set(leaving.compactMap(\.row.subject.jobID))
@@ -68,7 +69,7 @@ package struct TopList: Sendable {
     }
   }
 
-  /// Removes the rows of ended jobs that have been visible long enough.
+  /// Removes the rows of ended jobs that have been visible for ``lingering`` (5 seconds).
   package mutating func expire(at now: ContinuousClock.Instant) {
     let over = Set(leaving.filter { $0.until <= now }.compactMap(\.row.subject.jobID))
     if over.isEmpty { return }
@@ -78,7 +79,8 @@ package struct TopList: Sendable {
     }
   }
 
-  /// Removes all rows before another search. The cursor returns to its job if the new rows contain that job.
+  /// Removes all rows before another search. The cursor later returns to the job that it was on, if the new rows contain the
+  /// job.
   package mutating func forget() {
     sought = selected?.subject ?? sought
     (rows, shown, leaving) = ([], [], [])
@@ -86,7 +88,7 @@ package struct TopList: Sendable {
     move(0)
   }
 
-  /// Returns whether the cursor has been on its row long enough that a key is meant for this row.
+  /// Returns whether the cursor has been on the same row for ``settling`` (1 second), so that a key is meant for this row.
   package func isSettled(at now: ContinuousClock.Instant) -> Bool {
     changedAt.map { $0 + Self.settling <= now } ?? true
   }
@@ -114,7 +116,7 @@ package struct TopList: Sendable {
     arrange()
   }
 
-  /// Moves the cursor by this number of rows. A key is then meant for the new row at once.
+  /// Moves the cursor by `rows` rows. From then on, a key is meant for the new row.
   package mutating func move(_ rows: Int) {
     if rows != 0 { changedAt = nil }
     cursor = min(max(cursor + rows, 0), max(shown.count - 1, 0))

@@ -59,8 +59,8 @@ package struct TopModel: Sendable {
   package private(set) var figuresAt: ContinuousClock.Instant?
   /// The time since which there is no connection, with the reason; nil while there is a connection.
   package private(set) var outage: (since: ContinuousClock.Instant, reason: String)?
-  /// The kind of process that leads the pool. The outer optional is nil until it is known. The inner optional is nil if there
-  /// is no leader.
+  /// The kind of process that runs the pool's maintenance. The outer optional is nil until the kind has been read. The inner
+  /// optional is nil if no process runs the maintenance.
   package var leader: PoolLeader??
   package var waiting: PoolWaiting?
   package var workers: PoolWorkers?
@@ -79,7 +79,7 @@ package struct TopModel: Sendable {
   /// The rate of all downloads together in bytes per second.
   package var rate: Int64 { figures?.rate ?? 0 }
 
-  /// The recent number of files per second in the whole pool.
+  /// The number of jobs that completed per second in the whole pool, over the last 10 seconds.
   package var filesRate: Double { filesMeter.exactRate }
 
   // MARK: Results of reading
@@ -108,7 +108,7 @@ package struct TopModel: Sendable {
     lists[pane, default: TopList()].trouble = trouble
   }
 
-  /// Removes the rows of ended jobs that have been visible long enough at `now`.
+  /// Removes the rows of ended jobs that at `now` have been visible for ``TopList/lingering`` (5 seconds).
   package mutating func pass(_ now: ContinuousClock.Instant) {
     for pane in lists.keys { lists[pane]?.expire(at: now) }
   }

@@ -83,12 +83,12 @@ package struct TopRow: Sendable, Equatable {
   package let cells: [TableCell]
   /// The values of the columns, by which the rows are sorted.
   package let keys: [JSONValue]
-  /// A sentence with all data of the row, because the table may have cut or omitted some.
+  /// A sentence with all data of the row, because the table may have cut or omitted some data.
   package let detail: String
   /// The job of a row in the list of jobs; nil in other lists.
   package let job: JobRow?
 
-  /// Returns whether the row contains the text of a filter, in upper or lower case.
+  /// Returns whether the row contains the text of a filter. Upper and lower case do not matter.
   package func contains(_ text: String) -> Bool {
     let text = text.lowercased()
     // The database searches path and URL too.
@@ -102,8 +102,8 @@ package struct TopRow: Sendable, Equatable {
   }
 }
 
-/// The columns of a list on a full screen: the widths that they may have, and the order in which they are omitted if there is
-/// too little room.
+/// The columns of a list on a full screen. The table says how wide each column may be, and in which order columns are omitted
+/// if there is too little room.
 package struct TopTable<Row>: Sendable {
   package struct Column: Sendable {
     let listing: Listing<Row>.Column

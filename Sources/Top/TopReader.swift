@@ -7,9 +7,9 @@ import Synchronization
 
 /// Reads the data that `haul top` shows, and continues through outages of the database.
 ///
-/// It uses two sessions. One session reads the figures and the running jobs every interval, because these queries are fast on
-/// any pool. The other session reads data that may be slow. The longer such a query takes, the less often it runs, so that it
-/// uses at most 5 % of the time of one database process.
+/// The reader uses two sessions. One session reads the figures and the running jobs every interval, because these queries are
+/// fast on any pool. The other session reads data that may be slow. The longer a query of the other session takes, the less
+/// often it runs, so that the query uses at most 5 % of the time of one database process.
 package final class TopReader: Sendable {
   /// Data that the reader has read, or an error.
   package enum Reading: Sendable {

@@ -26,7 +26,8 @@ package struct TopScreen {
   /// A function that calls its argument with a queue on a separate connection.
   package typealias WithQueue =
     @Sendable (@Sendable (JobQueue) async throws -> String) async throws -> String
-  /// A function that returns a sentence for any error. If the error is a missing right, the sentence names the role.
+  /// A function that returns a sentence for any error. If the user lacks a right, the sentence names the role that has the
+  /// right.
   package typealias Describe = @Sendable (any Error, PoolRole) -> String
 
   /// The time until a new terminal size is noticed, and until a single escape byte counts as the Escape key.

@@ -12,8 +12,8 @@ package struct TopSearch: Sendable, Hashable {
   package private(set) var error: ErrorClass?
   /// The text that the path or the URL must contain; empty for any text.
   package private(set) var text = ""
-  /// The pages that the user has opened; the last one is the current page. Each page shows jobs whose ids are less than its
-  /// number.
+  /// The pages that the user has opened after the first page; the last element is the current page. Each element is an upper
+  /// bound: all jobs on that page have smaller ids.
   package private(set) var pages: [Int64] = []
 
   /// Creates a search for all jobs of `part`.

@@ -14,7 +14,7 @@ import Stores
 import Submitting
 import Worker
 
-/// Decides for each kind of error with which code and sentence a command ends, and what the user can do.
+/// Converts any error to an exit code and a sentence, with advice for the user.
 extension ExitError {
   /// Creates the exit code and sentence for `error`. `unknownName` is the code for a name that does not exist. `role` is the
   /// role of the database that the command needs.

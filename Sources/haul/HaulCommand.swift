@@ -6,7 +6,7 @@ protocol HaulCommand: Command {
   /// The exit code if a queue, batch, host, job, store or worker does not exist.
   static var codeOfUnknownName: ExitCode { get }
 
-  /// The database role with the fewest rights that the command needs; nil if the rights of a role are not enough.
+  /// The database role with the fewest rights that the command needs; nil if no role has enough rights.
   static var role: PoolRole? { get }
 
   /// Runs the command. Data goes to standard output, everything else to standard error.

@@ -1,9 +1,9 @@
-/// The total size of several files. It is known once each file has ended or is running with a known length.
+/// The total size of several files. The total is known once each file has ended or is running with a known length.
 package struct ExpectedBytes: Sendable {
   package private(set) var total: Int64?
   /// The last known total, and the number of its files.
   private var last: (total: Int64, files: Int)?
-  /// Whether the progress bar counts files instead of bytes. It then never counts bytes again, so that the bar does not move
+  /// Whether the progress bar counts files instead of bytes. Once this is true, it stays true, so that the bar does not move
   /// backwards.
   package private(set) var countsFiles = false
 

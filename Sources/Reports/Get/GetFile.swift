@@ -3,7 +3,7 @@ import JobQueue
 package import Terminal
 import Worker
 
-/// The result of one file of `haul get`, for JSON output. Its members have the names that they have for a job.
+/// The result of one file of `haul get`, for JSON output. The JSON members have the same names as those of a job.
 package struct GetFile: Sendable {
   private let url: String?
   /// The path below the directory of the command.
@@ -39,8 +39,8 @@ package struct GetFile: Sendable {
     message = nil
   }
 
-  /// Returns the JSON members, in the order that a list of jobs has. `directory` is the command's directory as the user typed
-  /// it; the path starts with it.
+  /// Returns the JSON members, in the same order as in a list of jobs. `directory` is the command's directory as the user typed
+  /// it. The member `path` starts with `directory`.
   package func members(in directory: String) -> [JSONValue.Member] {
     [
       .init("url", .text(url)), .init("path", .text(path.map { Self.joined(directory, $0) })),

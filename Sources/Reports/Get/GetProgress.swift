@@ -47,8 +47,8 @@ package final class GetProgress: Sendable {
   private let report: (@Sendable (GetFile) -> Void)?
   private let state: Mutex<State>
 
-  /// Creates the progress. `report` is called for each file when it ends. It is first called for files that an earlier run has
-  /// downloaded.
+  /// Creates the progress. `report` is called for each file when the file ends. The first calls are for files that an earlier
+  /// run has downloaded.
   package init(
     _ lines: [SubmitLine], on display: ProgressDisplay,
     report: (@Sendable (GetFile) -> Void)? = nil
@@ -59,7 +59,7 @@ package final class GetProgress: Sendable {
     state = Mutex(State(tally: GetTally(lines: lines.count, now: .now)))
   }
 
-  /// Runs `run` to its end, and shows its progress on the display.
+  /// Runs `run` to its end, and shows the progress of the run on the display.
   package func follow(_ run: GetRun) async throws -> GetTally {
     let painter = Task {
       while !Task.isCancelled {

@@ -14,7 +14,8 @@ package struct GetTally: Sendable {
   /// The total size in bytes of the files that an earlier run has downloaded.
   package private(set) var bytesBefore: Int64 = 0
   package private(set) var completed = 0
-  /// The number of files that are not downloaded because another file has the name and the policy keeps it.
+  /// The number of files that are not downloaded because a file with the same name already exists and the policy keeps that
+  /// file.
   package private(set) var skipped = 0
   package private(set) var failures = FailureTally()
   /// The total size in bytes of the files that this run completed.
@@ -37,7 +38,7 @@ package struct GetTally: Sendable {
   /// The number of files of the whole list that now exist on disk.
   package var there: Int { completed + skipped + finishedBefore }
 
-  /// The number of files that this run has not ended yet.
+  /// The number of files of this run that are neither completed nor skipped nor failed yet.
   package var unfinished: Int { max(all - completed - skipped - failed, 0) }
 
   /// Records that all lines are in the queue, and which files were already downloaded.
@@ -47,7 +48,7 @@ package struct GetTally: Sendable {
     bytesBefore = finished.reduce(0) { $0 + $1.bytes }
   }
 
-  /// Records the end of a lease.
+  /// Counts the result of a job whose lease has ended.
   package mutating func settled(_ lease: SettledLease) {
     fetched += lease.ending.fetched ?? 0
     switch lease.state {
@@ -63,7 +64,7 @@ package struct GetTally: Sendable {
 
   package var failed: Int { failures.count }
 
-  /// Whether the run had only one file, which failed. In this case the line with its error is enough.
+  /// Whether the run had only one file, which failed. In this case the line with the error of the file is enough.
   package var isSingleFailure: Bool { all == 1 && failed == 1 && finishedBefore == 0 }
 
   /// Records the time of the run's end.
@@ -91,8 +92,8 @@ package struct GetTally: Sendable {
   /// The results as a sentence, such as `3 files, 1.2 GiB in 42s (29.1 MiB/s), 1 skipped, 4 failed`.
   ///
   /// If an earlier run downloaded files, the sentence also counts the whole list: `…, 298 of 300 complete, 229 finished
-  /// before`. If this run downloaded more or fewer bytes than its files have, because of an earlier run or of unfinished files,
-  /// the sentence has both numbers: `1 file, 1.2 GiB; 0.4 GiB downloaded in 15s (…)`.
+  /// before`. This run may have downloaded more or fewer bytes than the completed files have, because of an earlier run or of
+  /// unfinished files. The sentence then has both numbers: `1 file, 1.2 GiB; 0.4 GiB downloaded in 15s (…)`.
   package var sentence: String {
     var parts: [String] = []
     if completed > 0 || finishedBefore + skipped == 0 {

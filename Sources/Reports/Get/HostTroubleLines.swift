@@ -52,7 +52,8 @@ package struct HostTroubleLines {
     return true
   }
 
-  /// Ends a round. Returns the counts that have doubled since they were last shown.
+  /// Returns the counts that have at least doubled since they were last shown. Returns nothing within 5 seconds of the last
+  /// report.
   package mutating func endRound(now: ContinuousClock.Instant) -> [More] {
     if let lastRound, lastRound.duration(to: now) < Self.round { return [] }
     lastRound = now

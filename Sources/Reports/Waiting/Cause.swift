@@ -33,9 +33,9 @@ package struct Cause: Sendable, Equatable {
 /// The jobs that a user asks about in `haul why`, with further information about them.
 package struct AskedJobs: Sendable {
   package var selector: JobSelector
-  /// The arguments that select these jobs in another command; empty for all jobs.
+  /// The arguments that select the jobs in another command; empty for all jobs.
   package var words: String
-  /// The number of these jobs that are running, by host and by queue.
+  /// For each host, how many of the jobs that the user asks about are running. ``runningInQueue`` has the same for each queue.
   package var runningOnHost: [String: Int] = [:]
   package var runningInQueue: [String: Int] = [:]
   /// The names of batches that have both paused and other jobs.
@@ -47,7 +47,7 @@ package struct AskedJobs: Sendable {
     self.words = words
   }
 
-  /// Returns the reasons why these jobs do not start, in the order of `found`.
+  /// Returns the reasons why the jobs do not start, in the order of `found`.
   package func causes(_ found: [Obstacle]) -> [Cause] {
     let held = found.filter { $0.kind == .held }
     return found.filter(Self.isTold).map { obstacle in

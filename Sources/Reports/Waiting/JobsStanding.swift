@@ -16,11 +16,11 @@ package struct JobsStanding {
   /// A note that says which jobs the numbers cover, if they do not cover all.
   private let note: String?
 
-  /// The maximum number of reasons that people see.
+  /// The maximum number of reasons that the text for people lists.
   package static let mostCauses = 6
 
-  /// Creates a value. `counts` are the counts of unfinished jobs. `ended` are the counts of the other jobs, if they were
-  /// counted.
+  /// Creates a value. `counts` are the counts of jobs that have not ended. `ended` are the counts of jobs that have ended, if
+  /// they were counted.
   package init(
     counts: [(state: JobState, count: Int)], ended: [(state: JobState, count: Int)] = [],
     causes: [Cause] = [], free: Int = 0, more: Int = 0, note: String? = nil
@@ -42,7 +42,7 @@ package struct JobsStanding {
   /// The number of failed jobs; 0 if ended jobs were not counted.
   package var failed: Int { count(.failed, ended) }
 
-  /// The number of ended jobs; 0 if they were not counted.
+  /// The number of ended jobs; 0 if ended jobs were not counted.
   package var over: Int { ended.reduce(0) { $0 + $1.count } }
 
   /// The number of jobs in the state running whose workers are dead.

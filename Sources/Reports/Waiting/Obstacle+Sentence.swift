@@ -8,7 +8,7 @@ import Worker
 extension Obstacle {
   /// A reason why jobs do not start, in words, and what the user can do about it.
   package struct Finding: Sendable, Equatable {
-    /// The reason without a full stop at its end, such as `the queue films is paused`. It may have several sentences.
+    /// The reason without a full stop at its end, such as `the queue films is paused`. The reason may have several sentences.
     package var cause: String
     /// The words before ``command``, such as `resume it with`; nil if there is no remedy.
     package var remedy: String?
@@ -50,7 +50,7 @@ extension Obstacle {
   /// that selects the waiting jobs in another command; nil if there is none.
   package func sentence(of selector: String?) -> String { finding(of: selector).sentence }
 
-  /// Returns the reason and the remedy without the advice on the error class, for places that already show that advice.
+  /// Returns the reason and the remedy without the advice on the error class, for output that already shows that advice.
   package func sentenceWithoutAdvice(of selector: String?) -> String {
     kind == .early ? early(hasAdvice: false).sentence : sentence(of: selector)
   }
@@ -239,8 +239,8 @@ extension WorkerStart {
 }
 
 extension ErrorTable {
-  /// Returns whether an attempt that ends with this class counts against the job's maximum number of attempts. Unknown classes
-  /// count.
+  /// Returns whether an attempt that ends with the class `error` counts against the job's maximum number of attempts. Unknown
+  /// classes count.
   package static func isCharged(_ error: ErrorClass) -> Bool {
     guard let row = rows.first(where: { $0.word == error }) else { return true }
     return row.explanation.retry != .host && row.explanation.retry != .worker

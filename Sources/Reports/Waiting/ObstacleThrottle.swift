@@ -11,8 +11,8 @@ package struct ObstacleThrottle {
   /// The time until which each obstacle is not shown again; nil means never again.
   private var told: [Key: ContinuousClock.Instant?] = [:]
 
-  /// Returns whether to show a reason for waiting: true if it is new, and again after the waiting time that was shown with it
-  /// has passed.
+  /// Returns whether to show a reason for waiting. A new reason is shown. If a reason was shown with a waiting time, it is
+  /// shown again after that time has passed.
   package mutating func isNews(_ obstacle: Obstacle, at now: ContinuousClock.Instant) -> Bool {
     let key = Key(kind: obstacle.kind, name: obstacle.name)
     if let until = told[key], until.map({ now < $0 }) ?? true { return false }

@@ -2,9 +2,11 @@ package import HaulTransfer
 package import JobQueue
 
 extension QueueService {
-  /// Returns warnings about why jobs that were submitted to `queue` will wait or fail, and what to do; empty if they can run.
+  /// Returns warnings about why jobs that were submitted to `queue` will wait or fail, and what to do; empty if the jobs can
+  /// run.
   ///
-  /// `schemes` are the URL schemes of the jobs other than http and https. `addresses` are their addresses that are not public.
+  /// `schemes` are the URL schemes of the jobs other than http and https. `addresses` are the IP addresses in the jobs' URLs
+  /// that are not public.
   package func warnings(
     queue: String, schemes: Set<String>, addresses: Set<IPAddress>
   ) -> [String] {

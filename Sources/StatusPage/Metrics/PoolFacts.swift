@@ -61,10 +61,10 @@ extension CountedFacts {
   }
 }
 
-/// Facts about a coordinator's process.
+/// Facts about the maintenance that a coordinator runs for the pool.
 package struct LeaderFacts: Sendable, Equatable {
   package var isLeading: Bool
-  /// The number of maintenance rounds since this process started.
+  /// The number of maintenance rounds that this process has begun.
   package var rounds: Int
 
   /// Creates the facts.

@@ -45,7 +45,7 @@ struct DatabaseOptions: OptionGroup {
   enum Place {
     /// The user named the database, by an option or in libpq's environment variables.
     case named(String)
-    /// The user named no database, and the server of `haul up` is running, so the command uses it.
+    /// The user named no database, and the server of `haul up` is running, so the command uses that server.
     case standing(String)
     /// The user named no database. libpq looks for PostgreSQL in its default place.
     case usual

@@ -5,7 +5,8 @@ import JobModel
 /// The job options that a submission applies to all of its jobs.
 protocol SubmissionJobOptions: OptionGroup {
   static var command: JobOptionTable.Command { get }
-  /// The job options that the user gave. Headers are not checked yet, because an error about a secret must not repeat it.
+  /// The job options that the user gave. The headers are not checked yet: a header may contain a secret, which an error must
+  /// not repeat.
   var given: JobOptions { get set }
 }
 

@@ -13,13 +13,13 @@ protocol ControlCommand: HaulCommand {
   var confirm: ConfirmOptions { get set }
   var output: OutputOptions { get set }
   var database: DatabaseOptions { get set }
-  /// The action to perform. It is ``action`` unless an option chooses another one.
+  /// The action to perform: ``action``, unless an option chooses another action.
   var chosen: JobAction { get }
   /// Whether the action undoes an earlier one, so that messages do not name ``chosen``.
   var isUndo: Bool { get }
   /// Returns the jobs to change. `selector` selects the jobs that the user named.
   func narrowed(_ selector: JobSelector) throws(ExitError) -> JobSelector
-  /// Returns text that follows the number of changed jobs on a terminal.
+  /// Returns the text that a terminal shows after the number of changed jobs.
   func note(_ count: Int) -> String
   /// Changes all jobs of `selector`, and returns how many jobs it changed.
   func change(
