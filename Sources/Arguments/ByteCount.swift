@@ -1,5 +1,5 @@
-/// An amount of data in bytes, at least 0. The text is `64MiB` or `64M` (powers of 1024), `1GB` (powers of 1000), or a plain
-/// number of bytes.
+/// An amount of data in bytes, at least 0. As text, it is a number with a unit, such as `64MiB` or `64M` (powers of 1024) or
+/// `1GB` (powers of 1000), or a plain number of bytes.
 ///
 /// Case does not matter. `K`, `M`, `G` and `T` alone are powers of 1024, as in curl, wget, aria2 and rclone.
 package struct ByteCount: OptionValue, Hashable, Comparable {

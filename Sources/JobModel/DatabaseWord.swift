@@ -1,7 +1,7 @@
 /// A word that the database uses, such as a job's state.
 ///
-/// The static members of a conforming type are the words that this program knows. A newer database may send other words. They
-/// decode without an error, compare equal to themselves and are shown unchanged.
+/// The static members of a conforming type are the words that this program knows. A newer database may send other words. The
+/// program can decode and compare such words, and shows them unchanged.
 package protocol DatabaseWord: RawRepresentable, Hashable, Sendable, Codable, Comparable,
   CustomStringConvertible
 where RawValue == String {

@@ -9,7 +9,7 @@ package struct WorkerState: DatabaseWord {
   package static let silent = WorkerState(rawValue: "silent")
   /// The worker claims no more jobs, and gives its running jobs to other workers.
   package static let draining = WorkerState(rawValue: "draining")
-  /// The worker's heartbeats stopped, and its leases have ended. Haul gives its jobs to other workers.
+  /// The worker's heartbeats stopped, and its leases have ended. Haul gives the worker's jobs to other workers.
   package static let dead = WorkerState(rawValue: "dead")
   /// The worker stopped gracefully.
   package static let stopped = WorkerState(rawValue: "stopped")

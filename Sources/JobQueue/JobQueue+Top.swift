@@ -178,8 +178,8 @@ extension JobQueue {
       """, [])
   }
 
-  /// Returns the kind of process that runs the pool's maintenance; nil if no process does. That process holds the lock
-  /// session_lock(0) in 20_register.sql.
+  /// Returns the kind of process that runs the pool's maintenance; nil if no process runs it. The query finds the process by
+  /// its lock session_lock(0) (see 20_register.sql).
   package func poolLeader() async throws -> PoolLeader? {
     let names = try await rows(
       """

@@ -24,10 +24,7 @@ extension JobQueue {
   }
 
   /// Returns at most `limit` jobs of `selector`: running jobs first, then waiting jobs in the order of their starts, then ended
-  /// jobs, newest first. An empty selector means all jobs.
-  ///
-  /// The function reads the three groups one after another. If a job ends during the call, the result may list it as a waiting
-  /// job.
+  /// jobs, newest first. An empty selector means all jobs. A job that ends during the call may be listed as waiting.
   /// - Throws: `JobQueueError.noSuchName` for a batch, queue, host or id that does not exist.
   package func firstJobs(_ selector: JobSelector, limit: Int) async throws -> [JobRow] {
     if selector != JobSelector() { try await requireNames(selector) }
@@ -202,8 +199,8 @@ extension JobQueue {
     try await call("SELECT count(*) FROM haul.batches b WHERE (b.jobs > 0) = $1", [withJobs])
   }
 
-  /// Returns the maximum number of concurrent transfers to a host without its own policy: the limit of the policy `*`; 4
-  /// without such a policy.
+  /// Returns the maximum number of concurrent transfers to a host without its own policy. This is the limit of the policy `*`,
+  /// or 4 transfers if that policy does not exist.
   package func usualHostCap() async throws -> Int {
     try await call(
       "SELECT coalesce((SELECT p.cap FROM haul.policies p WHERE p.pattern = '*'), 4)::bigint", [])

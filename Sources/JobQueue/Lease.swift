@@ -14,7 +14,7 @@ package struct EarlierFile: Sendable, Decodable, Equatable {
   package let source: [String: String]?
 }
 
-/// The exclusive right of a worker to run a job for a limited time, with all data that it needs to run the job.
+/// The exclusive right of a worker to run a job for a limited time, with all data that the worker needs for the job.
 package struct Lease: Sendable, Decodable, Equatable {
   package let job: Int64
   /// The fencing token. It is greater than the token of any earlier lease, and every later write of the worker carries it.
@@ -91,7 +91,7 @@ package struct LeaseEnding: Sendable, Encodable, Equatable {
   package var source: [String: String]?
   /// The number of bytes that this attempt received over the network.
   package var fetched: Int64?
-  /// The byte offset at which this attempt resumed; 0 if it started at the beginning.
+  /// The byte offset at which this attempt resumed; 0 if the attempt started at the beginning.
   package var resumedAt: Int64?
   /// Whether the download could not resume an earlier attempt and started at the beginning. The database ignores this value.
   package var isAnew: Bool?

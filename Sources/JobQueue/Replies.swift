@@ -38,7 +38,7 @@ package struct WorkReply: Sendable, Decodable, Equatable {
   package let claimed: [Lease]
   /// Whether another session had locked jobs that may start now. If so, the worker should call again soon.
   package let contended: Bool
-  /// The time in seconds until the next job may start that waits for a start time; nil if there is no such job.
+  /// The time in seconds until the next scheduled job may start; nil if no job waits for a start time.
   package let wait: Double?
   /// Whether the worker was asked to drain: to claim no more jobs, and to give its running jobs to other workers.
   package let draining: Bool
@@ -128,7 +128,7 @@ package struct CheckpointRow: Sendable, Encodable, Equatable {
   package var length: Int64?
   /// The record from which a transfer can continue, as JSON.
   package var resume: String
-  /// The final name that the worker is about to give the part file; nil if it is not about to publish the file.
+  /// The final name that the worker is about to give the part file; nil if the worker is not about to publish the file.
   package var intent: String?
 
   /// Creates a row for one job.

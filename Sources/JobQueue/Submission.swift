@@ -55,7 +55,7 @@ package struct Submission: Sendable {
   package var onDuplicate = OnDuplicate.skip
   /// Whether ``OnDuplicate/replace`` leaves completed and cancelled jobs unchanged.
   package var keepsEnded = false
-  /// Whether to skip lines that contradict each other or existing jobs. If false, they stop the whole submission.
+  /// Whether to skip lines that contradict each other or existing jobs. If false, such lines stop the whole submission.
   package var skipsConflicts = false
   /// Whether the reply must list ``SubmitReply/others``.
   package var wantsOthers = false
@@ -170,7 +170,7 @@ package struct SubmitReply: Sendable, Equatable {
   package internal(set) var moved: [Moved] = []
   /// The range of ids of all jobs that the lines created or already had; nil if there are none.
   package internal(set) var ids: ClosedRange<Int64>?
-  /// The ids of jobs of the lines that are in another batch; empty unless ``Submission/wantsOthers`` is true.
+  /// The ids of those existing jobs for the lines that are in another batch. Empty unless ``Submission/wantsOthers`` is true.
   package internal(set) var others: [Int64] = []
   /// The lines that were skipped because of conflicts.
   package internal(set) var conflicts: SubmitConflicts

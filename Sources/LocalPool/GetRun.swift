@@ -44,7 +44,8 @@ package struct GetConfiguration: Sendable {
 /// A run of `haul get`. It has its own queue in the local pool, and a worker in this process that empties the queue.
 ///
 /// Earlier runs may have left unfinished files in the directory. If the list of this run contains such a file, the run
-/// continues the file. It leaves all other unfinished files unchanged, because no worker serves the queues of earlier runs.
+/// continues the download. The run leaves all other unfinished files unchanged, because no worker serves the queues of earlier
+/// runs.
 package final class GetRun: Sendable {
   /// An event of a run.
   package enum Event: Sendable {

@@ -3,8 +3,8 @@ package import Log
 import Postgres
 import Synchronization
 
-/// A process that only runs the pool's maintenance. Any number of coordinators may run. One process is the leader and does the
-/// work, and the others stand by.
+/// A process that only runs the pool's maintenance. Any number of coordinators may run. Only one process at a time, the leader,
+/// does the work; the others stand by.
 package final class PoolCoordinator: Sendable {
   private let conninfo: String
   private let logger: Logger

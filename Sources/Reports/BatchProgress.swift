@@ -1,8 +1,8 @@
 package import JobQueue
 package import Terminal
 
-/// The progress of jobs that a command waits for. It combines job counts, which are read rarely, with the running jobs, which
-/// are read more often.
+/// The progress of jobs that a command waits for. It combines job counts with the running jobs. The counts are read less often
+/// than the running jobs.
 package struct BatchProgress {
   /// The number of ended jobs from which Haul predicts the time left, unless a quarter of all jobs is fewer. The view
   /// `batches` has the same rule.

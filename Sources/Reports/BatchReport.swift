@@ -25,8 +25,8 @@ package struct BatchReport: Sendable {
   private let tally: Tally
   private let examples: [FailureExample]
 
-  /// Reads the report from the database. The report reads single jobs only if some jobs failed. Jobs without a batch are
-  /// reported with the first batch.
+  /// Reads the report from the database. Reads single jobs only if some jobs failed. Jobs without a batch are reported with the
+  /// first batch.
   package init(of jobs: AwaitedJobs, from queue: JobQueue) async throws {
     var batches: [Batch] = []
     var all: [JobCount] = []

@@ -11,7 +11,7 @@ package import Terminal
 /// query shows that the batch has ended.
 package struct BatchWait {
   package let jobs: AwaitedJobs
-  /// The command as the user typed it. Its messages start with this text.
+  /// The command as the user typed it. Messages of the command start with this text.
   package let label: String
   package let database: ConnectionConfiguration
   /// Prints a result: the JSON object for programs, or the sentence for people.

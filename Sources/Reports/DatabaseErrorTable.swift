@@ -43,7 +43,7 @@ package enum DatabaseErrorTable {
     case always
   }
 
-  /// Returns the row that fits the SQLSTATE of an error, or the words of its message; nil if no row fits.
+  /// Returns the row whose patterns match the error's SQLSTATE or message; nil if no row matches.
   package static func row(for error: PostgresError) -> Row? {
     let failure: (phase: Phase, state: SQLState?, text: String)? =
       switch error {

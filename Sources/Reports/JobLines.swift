@@ -1,8 +1,8 @@
 package import Log
 
-/// Limits the number of log lines about single jobs. Each round lasts 5 seconds. Of each event, a round shows the first
-/// ``most`` lines and counts the others. After a round with more than ``most`` lines of an event, the next round only counts
-/// the lines of that event. Failures are an exception: every round shows the first ``most`` of them.
+/// Limits the number of log lines about single jobs. Each round lasts 5 seconds. A round shows the first ``most`` lines of each
+/// event and counts the others. After a round with more than ``most`` lines of an event, the next round only counts the lines
+/// of that event. Failures are an exception: every round shows the first ``most`` of them.
 package struct JobLines {
   /// The maximum number of lines of each event that a round shows.
   package static let most = 8

@@ -58,8 +58,8 @@ extension WorkerRow {
 }
 
 extension [WorkerRow] {
-  /// Returns a warning if no other live worker can take the jobs of `worker` over. Returns nil if another worker can, or if
-  /// `worker` has no jobs.
+  /// Returns a warning if no other live worker can take over the jobs of `worker`. Returns nil if another live worker can, or
+  /// if `worker` has no jobs.
   package func warning(without worker: WorkerRow) -> String? {
     let isFree = { (names: [String]?, others: [String]?) in
       guard let names, let others else { return true }

@@ -16,7 +16,7 @@ package struct SubmissionReader {
     case flat
   }
 
-  /// The command as the user typed it. Messages begin with it.
+  /// The command as the user typed it. Messages begin with this text.
   package let label: String
   package var naming = Naming.tree
   /// The participle in the sentence "Nothing was submitted.", which ends the error about invalid lines.

@@ -92,8 +92,8 @@ package struct URLReplacement {
     Key(url.utf8.prefix { $0 != UInt8(ascii: "?") })
   }
 
-  /// Finds the line for a job. If `isDone` is true, the job is completed or cancelled and gets no new URL. The call then only
-  /// checks whether the line also fits jobs with other URLs.
+  /// Finds the line with the new URL for a job. If `isDone` is true, the job is completed or cancelled and gets no new URL. The
+  /// call then only checks whether the line also fits jobs with other URLs.
   package mutating func take(_ job: ExportedJob, in queue: String, isDone: Bool) {
     let key = Key(job.url.utf8)
     let exact = byURL[key] ?? byNew[key]

@@ -7,7 +7,7 @@ package struct CountLine {
   private let participle: String
   private let isShown: Bool
 
-  /// Creates the line. `participle` is the participle for the changed jobs, such as `paused`.
+  /// Creates the line. `participle` says what happened to the jobs, such as `paused`.
   package init(_ participle: String) {
     self.participle = participle
     isShown = Screen(.error, environment: ProcessInfo.processInfo.environment).height != nil

@@ -25,8 +25,8 @@ package enum DisplayWidth {
     return columns > 0 ? head + "…" + String(tail.reversed()) : ""
   }
 
-  /// Splits `text` into a first part that is at most `columns` wide, and the rest. The split is at a space if one is in the
-  /// second half of the first part.
+  /// Splits `text` into a first part that is at most `columns` wide, and the rest. If the second half of the first part
+  /// contains a space, the split is at the last space.
   package static func broken(_ text: String, at columns: Int) -> (first: String, rest: String) {
     if of(text) <= columns { return (text, "") }
     let head = prefix(of: text, within: columns)

@@ -23,7 +23,7 @@ package enum JSONValue: Sendable, Equatable {
     }
   }
 
-  /// Creates a number from any integer type. A value outside `Int64` is clamped to its range. Nil gives null.
+  /// Creates a number from any integer type. A value outside `Int64` becomes the nearest value of `Int64`. Nil gives null.
   package static func number(_ value: (some BinaryInteger)?) -> JSONValue {
     value.map { .int(Int64(clamping: $0)) } ?? .null
   }

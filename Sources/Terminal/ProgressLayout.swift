@@ -19,9 +19,9 @@ package struct ProgressLayout: Sendable {
 
   /// Returns the lines for a frame, without trailing blanks.
   ///
-  /// The lines are narrower than `columns` and fewer than `rows`, so that the cursor has a row of its own below them. If not
-  /// all downloads fit, the largest files are shown. If there are fewer lines than `height`, blank lines above them keep the
-  /// totals in place, as far as there is room.
+  /// The lines are narrower than `columns` and fewer than `rows`, so that the cursor has a row of its own below them. If there
+  /// is no room for all downloads, the largest files are shown. If there are fewer lines than `height`, blank lines above them
+  /// keep the totals in place, as far as there is room.
   package func lines(
     _ frame: ProgressFrame, columns: Int, rows: Int, height: Int = 0
   ) -> [String] {

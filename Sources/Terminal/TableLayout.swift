@@ -14,8 +14,8 @@ package struct TableColumn: Sendable, Equatable {
   /// never left out.
   let rank: Int
 
-  /// Creates a column with the heading `title`. If a name, such as a path or a host, is too long, the part that distinguishes
-  /// it stays. Other long text loses its end.
+  /// Creates a column with the heading `title`. If a name, such as a path or a host, is too long, the column shows the part
+  /// that distinguishes the name from others. Other long text loses its end.
   package init(
     _ title: String, _ alignment: Alignment = .left, width: ClosedRange<Int>, rank: Int,
     isName: Bool = false

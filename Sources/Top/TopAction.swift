@@ -7,7 +7,7 @@ import Terminal
 package struct TopJob: Sendable, Equatable {
   package let id: Int64
   package let path: String
-  /// The state of the job; nil if only a newer database knows the state.
+  /// The state of the job; nil if this program does not know the state because the database is newer.
   package let state: JobState?
 
   package init(_ id: Int64, path: String, state: JobState?) {

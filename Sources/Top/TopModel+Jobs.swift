@@ -107,7 +107,7 @@ extension TopModel {
 
 /// The detail of one job, and its scroll position. It has no side effects.
 package struct TopDetail: Sendable {
-  /// The job. Its data come from the row in the list at first, and later from the report.
+  /// The job. At first, the job's data come from the row in the list, and later from the report.
   package private(set) var job: TopJob
   /// The report of the job; nil before it was read.
   package private(set) var report: JobReport?

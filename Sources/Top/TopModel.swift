@@ -9,7 +9,7 @@ package struct TopModel: Sendable {
   /// A request to the owner of the model, as the effect of a key.
   package enum Request: Sendable, Equatable {
     case quit
-    /// The owner must draw the whole screen, because another program wrote on it.
+    /// The owner must draw the whole screen, because another program wrote on the screen.
     case redraw
     /// The owner must read the rows or the detail that the screen shows.
     case read

@@ -102,8 +102,8 @@ package struct TopRow: Sendable, Equatable {
   }
 }
 
-/// The columns of a list on a full screen. The table says how wide each column may be, and in which order columns are omitted
-/// if there is too little room.
+/// The columns of a list on a full screen, with the possible widths of each column. If there is too little room, columns are
+/// omitted in a given order.
 package struct TopTable<Row>: Sendable {
   package struct Column: Sendable {
     let listing: Listing<Row>.Column

@@ -84,8 +84,8 @@ package final class TopReader: Sendable {
   /// Sets the query whose data are read from the next interval on.
   package func follow(_ query: TopQuery) { self.query.withLock { $0 = query } }
 
-  /// Sets the query whose data are read now and every interval. With `isChanged`, the data are read even if they were read a
-  /// moment ago, because the user waits for the effect of an action.
+  /// Sets the query whose data are read now and every interval. If `isChanged` is true, the data are read even if they were
+  /// just read, because the user waits for the effect of an action.
   package func show(_ query: TopQuery, isChanged: Bool = false) {
     follow(query)
     if isChanged { self.isChanged.withLock { $0 = true } }

@@ -83,10 +83,11 @@ extension JobQueue {
       """, jobs.parameters)
   }
 
-  /// Returns the reason why those of `jobs` that wait do not start; nil if one of them may start at any moment.
+  /// Returns the reason why the waiting jobs among `jobs` do not start; nil if one of these waiting jobs may start at any
+  /// moment.
   ///
-  /// Prefers a reason that needs an operator. Returns a reason that will pass without an operator only if it affects all
-  /// waiting jobs. Reads all of `jobs`.
+  /// Prefers a reason that needs an operator. Returns a reason that will pass without an operator only if the reason affects
+  /// all waiting jobs. Reads all of `jobs`.
   package func obstacle(to jobs: AwaitedJobs) async throws -> Obstacle? {
     let rows: [Obstacle] = try await view(
       "SELECT o FROM haul.obstacle($1::text[], $2::bigint[], true) o WHERE o IS NOT NULL",

@@ -22,8 +22,8 @@ package struct Obstacle: Sendable, Decodable, Hashable {
     /// The host `name` is blocked for `seconds`. If `seconds` is nil, the host is blocked until an operator unblocks it.
     /// `reason` is the block reason from the view `haul.hosts`.
     case blocked
-    /// The host `name` has reached its current limit of transfers. If its policy would allow more, `reason` is `adaptive` or
-    /// `unanswered`, as in ``IdleReason``.
+    /// The host `name` has reached its current limit of transfers. If the host's policy would allow more transfers, `reason` is
+    /// `adaptive` or `unanswered`, as in ``IdleReason``.
     case full
     /// The minimum time between two starts on the host `name` has not passed. If `reason` is `brief`, some of the jobs may
     /// start.
@@ -45,7 +45,7 @@ package struct Obstacle: Sendable, Decodable, Hashable {
   package let name: String
   package let seconds: Double?
   package let reason: String?
-  /// A worker that, if you start it, would run the jobs; nil unless the kind is `unserved`, `busy`, `silent` or `lost`.
+  /// The worker to start so that the jobs can run; nil unless the kind is `unserved`, `busy`, `silent` or `lost`.
   package let start: WorkerStart?
   /// The number of examined jobs that this reason affects.
   package let jobs: Int?

@@ -38,7 +38,7 @@ package struct GetTally: Sendable {
   /// The number of files of the whole list that now exist on disk.
   package var there: Int { completed + skipped + finishedBefore }
 
-  /// The number of files of this run that are neither completed nor skipped nor failed yet.
+  /// The number of files of this run that are not yet completed, skipped or failed.
   package var unfinished: Int { max(all - completed - skipped - failed, 0) }
 
   /// Records that all lines are in the queue, and which files were already downloaded.
