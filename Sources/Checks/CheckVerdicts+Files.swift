@@ -2,7 +2,7 @@ package import JobQueue
 import Terminal
 
 extension CheckVerdicts {
-  /// Reports how many finished files have no digest, and which stores have files that were never verified. The report is one
+  /// Reports how many finished files have no digest, and whether the files of any store were never verified. The report is one
   /// finding that is never a warning. Returns no finding if no job has completed.
   package static func files(_ counts: DigestCounts, _ stores: [StoreRow]) -> [CheckFinding] {
     if counts.completed == 0 { return [] }
