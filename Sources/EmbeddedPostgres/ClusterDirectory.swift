@@ -153,7 +153,8 @@ struct ClusterDirectory: Sendable {
         }
         if found.st_mode & S_IXOTH == 0 {
           throw .notPermitted(
-            step, reason: "the user \(user.name), who runs root's database, cannot enter it")
+            step,
+            reason: "the user \(user.name), who runs root's database, cannot enter this directory")
         }
       }
       if step == "/" { return }

@@ -109,7 +109,8 @@ final class ErrorQueue: Sendable {
         }
         defer { state.lost = 0 }
         return Array(
-          "haul: \(state.lost) messages were lost because standard error was not read\n".utf8)
+          "haul: \(state.lost == 1 ? "1 message was" : "\(state.lost) messages were") lost because standard error was not read\n"
+            .utf8)
       }
       let bytes = state.waiting.removeFirst()
       state.bytes -= bytes.count

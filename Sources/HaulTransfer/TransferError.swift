@@ -163,9 +163,9 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     case loginOption
     /// Set ``DownloadOptions/acceptUnverifiedLength`` to true.
     case acceptUnverifiedLength
-    /// Put the proxy's user and password into a netrc file.
+    /// Set ``ProxyAddress/login``.
     case proxyPassword
-    /// Provide a credential, or put the user and the password into a netrc file under this machine name.
+    /// Set ``DownloadOptions/login``. The value is the name of the server in a netrc file, for programs that read one.
     case login(machine: String)
     /// Add this scheme to ``DownloaderConfiguration/allowedSchemes``.
     case allowScheme(String)
@@ -215,14 +215,15 @@ extension TransferError.Remedy: CustomStringConvertible {
     case .allow(let blocks):
       "if you trust this address, set addressPolicy to allow \(blocks.map(\.description).joined(separator: " and "))"
     case .ifExists: "set ifExists to skip, replace or rename"
-    case .digest: "set the digest in the options to override this check"
+    case .digest: "set DownloadOptions.digest to override this check"
     case .loginOption: "use DownloadOptions.login instead"
-    case .acceptUnverifiedLength: "set acceptUnverifiedLength to accept the first response"
-    case .proxyPassword: "put the user and password into a netrc file as 'machine HOST:PORT'"
-    case .login(let machine):
-      "name a credential, or put the user and password into a netrc file as 'machine \(machine)'"
+    case .acceptUnverifiedLength:
+      "set acceptUnverifiedLength to true to accept a response without a length"
+    case .proxyPassword: "set ProxyAddress.login to the user and password for the proxy"
+    case .login: "set DownloadOptions.login to the user and the password or key for this server"
     case .allowScheme(let scheme): "add '\(scheme)' to allowedSchemes"
-    case .knownHost: "check the key, then add the key to the file of knownHosts"
+    case .knownHost:
+      "check the key of the server, then add it to the file of DownloaderConfiguration.knownHosts"
     }
   }
 }

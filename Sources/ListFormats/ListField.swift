@@ -67,7 +67,7 @@ package enum ListField: Equatable, Sendable {
 
   /// The fault for a value that this field cannot have.
   var noSuchValue: ListFault {
-    ListFault("\(name) is not a text" + (self == .url ? "" : ", whole number, true or false"))
+    ListFault("\(name) must be a text" + (self == .url ? "" : ", a whole number, true or false"))
   }
 
   /// Parses a number from 0 to `most`, which the database accepts for a field of this kind.

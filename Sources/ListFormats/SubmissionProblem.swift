@@ -44,7 +44,7 @@ package enum SubmissionProblem: Error, Equatable, CustomStringConvertible {
       "the path '\(SafeText.visible(path))' has a component of more than 255 bytes"
     case .pathTooLong(let bytes): "the path has \(bytes) bytes, but the maximum is 4000"
     case .reservedPath(let path):
-      "the path '\(SafeText.visible(path))' is in .haul, which belongs to the store"
+      "the path '\(SafeText.visible(path))' is in .haul, which Haul uses for its own files"
     case .controlCharacterInURL: "the URL has a control character"
     case .urlTooLong(let bytes):
       "the URL has \(bytes) bytes, but the maximum is \(SubmissionCheck.longestURL)"
@@ -61,10 +61,10 @@ package enum SubmissionProblem: Error, Equatable, CustomStringConvertible {
       "max_attempts is \(attempts), but must be from 1 to 1000"
     case .header(let problem): "\(problem)"
     case .credentialName(let name):
-      "'\(SafeText.visible(name))' is not the name of a credential: at most 63 letters, digits, '.', '_' and '-'"
+      "'\(SafeText.visible(name))' is not the name of a credential: a name has at most 63 letters, digits, '.', '_' and '-'"
     case .mirrors(let count):
       "the job has \(count) mirrors, but the maximum is \(SubmissionCheck.mostMirrors)"
-    case .mirror(let problem): "a mirror is wrong: \(problem)"
+    case .mirror(let problem): "the URL of a mirror is not valid: \(problem)"
     }
   }
 }

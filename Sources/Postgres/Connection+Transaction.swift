@@ -46,7 +46,9 @@ extension Connection {
   func attemptTransaction<T: Sendable>(
     isolation: String = "READ COMMITTED", _ body: @Sendable (Connection) async throws -> T
   ) async throws -> T {
-    if isTransaction { throw PostgresError.misuse("a transaction within a transaction") }
+    if isTransaction {
+      throw PostgresError.misuse("a transaction cannot contain another transaction")
+    }
     try await takeTurn(shielded: false)
     defer { mutex.release() }
     let inner = Connection(
@@ -58,7 +60,8 @@ extension Connection {
       let commit = try await inner.perform(.query("COMMIT", []), shielded: true)
       // After an error, the server answers a COMMIT with ROLLBACK and reports a success.
       guard commit.commandTag == "COMMIT" else {
-        throw PostgresError.misuse("a transaction's body hid an error: it was rolled back")
+        throw PostgresError.misuse(
+          "the body of a transaction hid an error, so PostgreSQL rolled the transaction back")
       }
       return value
     } catch {

@@ -135,7 +135,9 @@ package final class Connection: Sendable {
 
   /// Subscribes to a channel. `notifications` then receives the channel's notifications. Not possible if ``isShared``.
   package func listen(_ channel: String) async throws {
-    if isShared { throw PostgresError.misuse("LISTEN through a connection that has no session") }
+    if isShared {
+      throw PostgresError.misuse("LISTEN needs a connection with a session of its own")
+    }
     let quoted = channel.split(separator: "\"", omittingEmptySubsequences: false)
     _ = try await perform(.query("LISTEN \"\(quoted.joined(separator: "\"\""))\"", []))
   }

@@ -92,7 +92,7 @@ struct SubmissionCheckTests {
     ("a//b", "the path 'a//b' has a '.', '..' or empty component"),
     ("a/", "the path 'a/' has a '.', '..' or empty component"),
     ("a\u{1b}\u{0}", #"the path 'a\u001b\u0000' has a control character"#),
-    (".haul/parts/x", "the path '.haul/parts/x' is in .haul, which belongs to the store"),
+    (".haul/parts/x", "the path '.haul/parts/x' is in .haul, which Haul uses for its own files"),
   ])
   func `any other path is refused in one sentence`(path: String, sentence: String) {
     #expect { try SubmissionCheck.path(path) } throws: { "\($0)" == sentence }

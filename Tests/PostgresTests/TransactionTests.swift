@@ -82,7 +82,8 @@ import Testing
 
   @Test func `a body cannot wait for itself`() async throws {
     let connection = try await TestServer.connect()
-    await #expect(throws: PostgresError.misuse("a transaction within a transaction")) {
+    await #expect(throws: PostgresError.misuse("a transaction cannot contain another transaction"))
+    {
       try await connection.transaction { transaction in
         try await transaction.transaction { _ in }
       }

@@ -154,7 +154,7 @@ package struct Destination: Sendable {
   ) throws(TransferError) {
     let number = directory.writeObstacle
     if number != 0 {
-      throw .file(number, "cannot give the finished file its name \(path)", in: directory)
+      throw .file(number, "cannot move the finished file to \(path)", in: directory)
     }
   }
 
@@ -199,7 +199,7 @@ package struct Destination: Sendable {
         }
         if error == EISDIR { throw .directory(candidate) }
         throw .file(
-          error, "cannot give the finished file its name \(candidate)", in: parent.directory)
+          error, "cannot move the finished file to \(candidate)", in: parent.directory)
       }
     }
   }

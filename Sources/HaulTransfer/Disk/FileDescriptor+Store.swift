@@ -65,7 +65,9 @@ extension FileDescriptor {
     defer { for name in [name, placed] { try? parts.remove(name) } }
     try parts.create(name).write([UInt8(ascii: "\n")])
     let error = unsafe haul_renameat2(raw, name, raw, placed, 1) == 0 ? 0 : errno
-    guard [0, EINVAL, ENOSYS].contains(error) else { throw .file(error, "cannot rename a file") }
+    guard [0, EINVAL, ENOSYS].contains(error) else {
+      throw .file(error, "cannot rename a test file")
+    }
     try translating(try sync())
     return error == 0
   }

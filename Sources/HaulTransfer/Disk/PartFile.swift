@@ -70,7 +70,7 @@ package final class PartFile: Sendable {
     // A quota leaves less than the free space.
     case EDQUOT:
       TransferError(
-        .diskFull, "the file needs \(mebibytes(length)) MiB, but the quota leaves less space")
+        .diskFull, "the file needs \(mebibytes(length)) MiB, but the disk quota leaves less space")
     case let error where [ENOSPC, EFBIG].contains(error) || free < length:
       TransferError(
         .diskFull,

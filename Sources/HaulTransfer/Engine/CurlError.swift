@@ -31,7 +31,7 @@ struct CurlEnd {
     guard errorClass == .tls else { return sentence }
     let why = sentence.split(separator: " ").joined(separator: " ")
     guard code == CURLE_PEER_FAILED_VERIFICATION else {
-      return "the TLS handshake failed (it needs TLS 1.2 or newer): \(why)"
+      return "the TLS handshake failed (Haul needs TLS 1.2 or newer): \(why)"
     }
     let known = ["SSL certificate problem: ", "SSL: "].first { why.hasPrefix($0) } ?? ""
     return "cannot verify the server's certificate: \(why.dropFirst(known.count))"

@@ -126,7 +126,7 @@ import HaulSystem
         exchange.order.request, file: exchange.file, limits: exchange.limits,
         isFresh: exchange.isFresh, context: box.toOpaque())
       guard unsafe curl_multi_add_handle(multi, exchange.easy.raw) == CURLM_OK else {
-        throw TransferError(.io, "libcurl cannot start another exchange")
+        throw TransferError(.io, "libcurl cannot start another request")
       }
     } catch {
       unsafe box.release()

@@ -45,14 +45,14 @@ extension CurlEnd {
       return request.login == nil
         ? (
           .noCredential,
-          "the server needs a user and a password, but the download names no credential",
+          "the server needs a user and a password, but the download has no login",
           machine.map { .login(machine: $0) }
         )
         : (.credential, "the server refused the login", nil)
     case CURLE_REMOTE_FILE_NOT_FOUND, CURLE_REMOTE_ACCESS_DENIED, CURLE_FTP_COULDNT_RETR_FILE:
       // A transient negative reply (RFC 959 §4.2.1), or a reply with which the server first agreed to send.
       if (100..<500).contains(reply) {
-        return (.interrupted, "the server did not send the file (\(reply))", nil)
+        return (.interrupted, "the server did not send the file (reply \(reply))", nil)
       }
       return (
         .noFile,

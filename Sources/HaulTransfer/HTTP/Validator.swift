@@ -153,7 +153,8 @@ extension Validator: Codable {
   package init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     guard let validator = Validator(text: try container.decode(String.self)) else {
-      throw DecodingError.dataCorruptedError(in: container, debugDescription: "no validator")
+      throw DecodingError.dataCorruptedError(
+        in: container, debugDescription: "the text is not an ETag or a Last-Modified time")
     }
     self = validator
   }

@@ -167,7 +167,8 @@ final class DownloadListFile: Sendable {
     // C functions end a path at its first NUL byte.
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw TransferError(
-        .pathConflict, "the path of the list \(path.isEmpty ? "is empty" : "contains a NUL byte")")
+        .pathConflict,
+        "the path of the download list \(path.isEmpty ? "is empty" : "contains a NUL byte")")
     }
     self.path = path
     let directory: String
@@ -194,14 +195,14 @@ final class DownloadListFile: Sendable {
       switch files.directory.openBeneath(name, O_RDWR | O_CREAT, mode: 0o600) {
       case .success(let opened): file = opened
       case .failure(let error):
-        throw .file(error.number, "cannot open the list \(path)", in: files.directory)
+        throw .file(error.number, "cannot open the download list \(path)", in: files.directory)
       }
       let status = try translating(try file.status())
       guard status.isRegular else {
-        throw TransferError(.pathConflict, "the list \(path) is not a file")
+        throw TransferError(.pathConflict, "the download list \(path) is not a file")
       }
       guard file.lock(exclusive: true) else {
-        throw TransferError(.pathConflict, "another queue uses the list \(path)")
+        throw TransferError(.pathConflict, "another DownloadQueue uses the download list \(path)")
       }
       // Prevents: the file is opened → another queue replaces it and ends → the old file is locked.
       if try translating(try files.directory.status(of: name))?.inode == status.inode {
@@ -229,7 +230,9 @@ final class DownloadListFile: Sendable {
       var content = try JSONDecoder().decode(Content.self, from: Data(json))
       guard content.version == Self.version else {
         throw TransferError(
-          .io, "the list \(path) has version \(content.version), which this program cannot read")
+          .io,
+          "the download list \(path) has the format version \(content.version), which this program cannot read"
+        )
       }
       var published: [String: PublishedFile] = [:]
       // The process may have died in the middle of a line.
@@ -244,7 +247,7 @@ final class DownloadListFile: Sendable {
     } catch let error as TransferError {
       throw error
     } catch {
-      throw TransferError(.io, "cannot read the list of downloads \(path): \(error)")
+      throw TransferError(.io, "cannot read the download list \(path): \(error)")
     }
   }
 
@@ -271,7 +274,7 @@ final class DownloadListFile: Sendable {
         let content = Content(version: Self.version, downloads: entries)
         bytes = Array(try JSONEncoder().encode(content))
       } catch {
-        throw TransferError(.io, "cannot write the list \(self.path): \(error)")
+        throw TransferError(.io, "cannot write the download list \(self.path): \(error)")
       }
       try self.replace(bytes)
     }

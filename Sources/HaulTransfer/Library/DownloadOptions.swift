@@ -160,9 +160,10 @@ extension TransferRequest {
       } catch {
         let reason =
           switch error {
-          case .secret(let name): "the header \(name) contains a secret: use credentials instead"
+          case .secret(let name):
+            "the header \(name) contains a secret: use DownloadOptions.credentials instead"
           case .reserved(let name) where name.lowercased().hasPrefix("if-"):
-            "the header \(name) cannot be set: use onlyIfChangedSince instead"
+            "the header \(name) cannot be set: use DownloadOptions.onlyIfChangedSince instead"
           case .reserved(let name): "the header \(name) cannot be set: the library sends its own"
           default: "\(error)"
           }

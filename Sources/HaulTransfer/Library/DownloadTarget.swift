@@ -134,7 +134,7 @@ struct DownloadTarget: Sendable {
     guard try before.move(saved.part, to: parts) else {
       throw TransferError(
         .pathConflict,
-        "the partial file \(other)/\(saved.part) is on another file system: continue the download in its directory"
+        "the partial file \(other)/\(saved.part) and the new path are on different file systems: continue the download in the directory of the partial file"
       )
     }
     return part
@@ -184,7 +184,7 @@ struct DownloadTarget: Sendable {
   func publish(
     _ part: PartFile, length: Int64, options: DownloadOptions
   ) throws(TransferError) -> (DownloadedFile, FileIdentity?) {
-    guard let name else { throw TransferError(.protocol, "no response named the file") }
+    guard let name else { throw TransferError(.protocol, "no response gave a name for the file") }
     try part.sync()
     let parent = try destination.makeParent(of: name)
     let placement: Destination.Placement

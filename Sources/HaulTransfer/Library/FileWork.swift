@@ -125,7 +125,7 @@ final class FileWork: DownloadWork {
     if let place = try target.place(), let registry = download.registry,
       !registry.claim(place, for: download), policy == .fail
     {
-      throw TransferError(.pathConflict, "another download writes the file \(download.path)")
+      throw TransferError(.pathConflict, "another download already uses the path \(download.path)")
     }
     return try target.existing(policy)
   }

@@ -31,7 +31,7 @@ public struct ResumeData: Sendable, Hashable {
   /// - Throws: `io` for any other bytes.
   public init(json: [UInt8]) throws(TransferError) {
     guard let data = ResumeData(try? Checkpoint(resumeData: json)) else {
-      throw TransferError(.io, "this is not resume data")
+      throw TransferError(.io, "the JSON is not resume data")
     }
     self = data
   }

@@ -122,7 +122,7 @@ package final class FileWriter: Sendable {
 
   /// Drops all waiting buffers, and accepts no more: ``flush()`` fails from now on.
   package func abandon() {
-    _ = fail(.file(TransferError(.cancelled, "the download gave up the file")))
+    _ = fail(.file(TransferError(.cancelled, "the download no longer writes this file")))
   }
 
   /// Waits until all earlier buffers are written.

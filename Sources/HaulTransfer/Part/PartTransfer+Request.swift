@@ -126,7 +126,7 @@ extension PartTransfer {
       var error = error
       error.host = url.hostKey
       if !error.message.hasPrefix("the redirect") {
-        error.message = "cannot follow the redirect of \(url.hostKey): \(error.message)"
+        error.message = "cannot follow the redirect from \(url.hostKey): \(error.message)"
       }
       return .failure(error)
     }

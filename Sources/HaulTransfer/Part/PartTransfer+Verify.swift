@@ -127,7 +127,7 @@ extension PartTransfer {
       return .end(
         .failed(
           TransferError(
-            .unverifiedLength, "the server sent no length, and two downloads differ",
+            .unverifiedLength, "the server sent no length, and two downloads of the file differ",
             remedy: .acceptUnverifiedLength)))
     }
     shared.withLock { $0.report.digest = ExpectedDigest(.sha256, bytes: first.digest) }

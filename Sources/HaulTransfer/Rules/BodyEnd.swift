@@ -128,15 +128,18 @@ private func rest(_ state: TransferState, progress: Bool, row: Int) -> TableDeci
   if state.attempts.changes >= Attempts.maximumChanges {
     return failure(
       row, .sourceChanged,
-      "the response ended early, and the source has changed too often to resume")
+      "the response ended early, and the file on the server has changed \(Attempts.maximumChanges) times, so Haul does not resume the download"
+    )
   }
   if state.attempts.wholeOnly {
     return failure(
-      row, .range, "the response ended early, and the server does not support requests for the rest"
+      row, .range,
+      "the response ended early, and the server does not support requests for the rest of the file"
     )
   }
   guard let checkpoint = state.checkpoint, checkpoint.isResumable else {
-    return failure(row, .interrupted, "the response ended early, and Haul cannot resume it now")
+    return failure(
+      row, .interrupted, "the response ended early, and Haul cannot resume this download")
   }
   if !progress, state.attempts.zeroProgress + 1 >= Attempts.maximumZeroProgress {
     return TableDecision(row, .restart)

@@ -101,7 +101,8 @@ extension ByteRanges: LosslessStringConvertible, Codable {
   package init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     guard let ranges = ByteRanges(try container.decode(String.self)) else {
-      throw DecodingError.dataCorruptedError(in: container, debugDescription: "not a multirange")
+      throw DecodingError.dataCorruptedError(
+        in: container, debugDescription: "the text is not a set of byte ranges")
     }
     self = ranges
   }

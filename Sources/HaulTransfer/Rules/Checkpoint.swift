@@ -134,7 +134,10 @@ extension Checkpoint: Codable {
       throw error
     } catch {
       throw .invalidValue(
-        self, .init(codingPath: [], debugDescription: "cannot be encoded", underlyingError: error))
+        self,
+        .init(
+          codingPath: [], debugDescription: "cannot encode the resume data", underlyingError: error)
+      )
     }
   }
 

@@ -34,7 +34,7 @@ extension Rows: RandomAccessCollection {
   package var endIndex: Int { rowCount }
 
   package subscript(position: Int) -> Row {
-    precondition(indices.contains(position), "row out of range")
+    precondition(indices.contains(position), "the row is out of range")
     return Row(rows: self, index: position)
   }
 }

@@ -68,7 +68,7 @@ struct MirrorListTests {
       let output = try await pool.haul(["submit", "-i", place])
       #expect(output.exit == .code(65))
       let said = output.standardError.joined(separator: "\n")
-      #expect(said.contains("a mirror is wrong: "))
+      #expect(said.contains("the URL of a mirror is not valid: "))
       #expect(said.contains("the job has 17 mirrors, but the maximum is 16"))
       #expect(!said.contains("secret"))
     }

@@ -101,7 +101,7 @@ import Testing
     arguments: [
       (ENOSPC, 5, "the file needs 1 MiB, but the disk has only 0 MiB free"),
       (EFBIG, 50, "the file needs 1 MiB, but the disk has only 0 MiB free"),
-      (EDQUOT, 50, "the file needs 1 MiB, but the quota leaves less space"),
+      (EDQUOT, 50, "the file needs 1 MiB, but the disk quota leaves less space"),
       (EOPNOTSUPP, 5, "the file needs 1 MiB, but the disk has only 0 MiB free"),
       (EOPNOTSUPP, 10, nil),
     ] as [(Int32, Int64, String?)])

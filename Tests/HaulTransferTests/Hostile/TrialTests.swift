@@ -73,7 +73,7 @@ struct TrialTests {
     } _: {
       $0.digest = nil
     }
-    let end = ", and it has no ETag or Last-Modified to prove that it is the same file"
+    let end = ", and without an ETag or Last-Modified Haul cannot prove that the file is unchanged"
     #expect(outcome.error?.message == "the response ended early\(end)")
     // HTTP/1.1 has no such response: libcurl drops what follows the announced length.
     #expect(

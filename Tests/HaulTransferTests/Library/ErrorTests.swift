@@ -75,7 +75,7 @@ struct ErrorTests {
     guard case .failure(let error) = result else { throw Unexpected() }
     #expect(
       error.errorClass == .notPermitted
-        && error.message.contains("give the finished file its name"), "\(error)")
+        && error.message.contains("move the finished file to"), "\(error)")
     #expect(error.errorNumber == EPERM && error.path == path)
   }
 
