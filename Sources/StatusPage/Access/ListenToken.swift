@@ -17,18 +17,19 @@ package struct ListenToken: Sendable {
   package init(firstLineOf text: String, path: String) throws(ListenError) {
     guard let line = text.split(whereSeparator: \.isNewline).first,
       line.utf8.count <= Self.longest
-    else { throw .token(path: path, "contains no usable line of text") }
+    else { throw .token(path: path, "has no line, or its first line is longer than 4,096 bytes") }
     try self.init(line.filter { $0 != " " && $0 != "\t" }, path: path)
   }
 
   init(_ text: String, path: String = "") throws(ListenError) {
     guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else {
-      throw .token(path: path, "contains other characters than printable ASCII")
+      throw .token(path: path, "has a first line with characters that are not printable ASCII")
     }
     guard text.utf8.count >= Self.shortest else {
       throw .token(
         path: path,
-        "contains fewer than \(Self.shortest) characters; make one with 'openssl rand -hex 32'")
+        "has fewer than \(Self.shortest) characters in its first line; make a token with 'openssl rand -hex 32'"
+      )
     }
     bytes = Array(text.utf8)
   }

@@ -25,7 +25,7 @@ struct PoolMetrics: Sendable {
   var families: [MetricFamily] {
     [
       MetricFamily(
-        "haul_up", "1 if the database answered and its schema matches this program.",
+        "haul_up", "1 if the database answered and its schema matches this program, otherwise 0.",
         live == nil ? 0 : 1),
       MetricFamily(
         "haul_build_info", "Version of the program that exports these metrics.",
@@ -49,7 +49,7 @@ struct PoolMetrics: Sendable {
         "haul_unfinished_jobs", "Jobs that have not ended, including running jobs.",
         Double(totals.unfinished)),
       MetricFamily(
-        "haul_running_jobs", "Running jobs: jobs that a worker holds.", Double(totals.running)),
+        "haul_running_jobs", "Jobs that workers are running.", Double(totals.running)),
       MetricFamily(
         "haul_completed_bytes", "Total size of the files of completed jobs.",
         Double(totals.completedBytes)),
@@ -58,7 +58,7 @@ struct PoolMetrics: Sendable {
         Double(totals.rate)),
       MetricFamily(
         "haul_leader_round_age_seconds",
-        "Time since the leader last looked for dead workers. Normally 1 to 3 seconds.",
+        "Time since the leader, which maintains the pool, last looked for dead workers. Normally 1 to 3 seconds.",
         totals.leaderRoundAge),
       MetricFamily(
         "haul_database_time_seconds",
@@ -117,19 +117,20 @@ struct PoolMetrics: Sendable {
         [("open", Double(hosts[nil] ?? 0))] + reasons.map { ($0, Double(hosts[$0] ?? 0)) }),
       MetricFamily(
         "haul_attempts_total",
-        "Attempts that have ended, by result. Other attempts continue released and rescued attempts.",
+        "Attempts that have ended, by result. If the result is released or rescued, another attempt continues the job.",
         by: "result",
         AttemptResult.ended.map { ($0.rawValue, Double(attempts[$0] ?? 0)) }),
       MetricFamily(
-        "haul_handoffs_total", "Released or rescued attempts that another attempt continued.",
+        "haul_handoffs_total",
+        "Attempts with the result released or rescued whose job another attempt continued.",
         Double(counted.attempts.map(\.takenOver).reduce(0, +))),
       MetricFamily(
         "haul_fetched_bytes_total",
-        "Bytes that ended attempts received over the network.",
+        "Bytes received over the network by attempts that have ended.",
         Double(counted.attempts.map(\.fetched).reduce(0, +))),
       MetricFamily(
         "haul_oldest_snapshot_age_seconds",
-        "Age of the oldest visible transaction that keeps VACUUM from removing dead rows.",
+        "Age of the oldest transaction that keeps VACUUM from removing dead rows, among those that this login can see.",
         counted.oldestSnapshot ?? 0),
     ]
   }
@@ -147,10 +148,11 @@ struct PoolMetrics: Sendable {
     return [
       MetricFamily("haul_jobs", "Jobs that have not ended, by queue and state.", jobs),
       MetricFamily(
-        "haul_queue_paused", "1 if an operator has paused the queue.", by: "queue",
+        "haul_queue_paused", "1 if an operator has paused the queue, otherwise 0.", by: "queue",
         queues.map { ($0.queue, $0.paused ? 1 : 0) }),
       MetricFamily(
-        "haul_queue_workers", "Live workers that serve the queue. With 0, none of its jobs start.",
+        "haul_queue_workers",
+        "Live workers that serve the queue. If there are 0, no job of the queue starts.",
         by: "queue", queues.map { ($0.queue, Double($0.workers)) }),
       MetricFamily(
         "haul_queue_transfer_bytes_per_second", "Current download rate of the queue's transfers.",
@@ -170,21 +172,21 @@ struct PoolMetrics: Sendable {
           ("cancelled", Double(process.ended.cancelled)),
         ]),
       MetricFamily(
-        "haul_leader", "1 if this process is the leader, which runs the pool's maintenance.",
+        "haul_leader", "1 if this process is the leader, which maintains the pool, otherwise 0.",
         process.leader.isLeading ? 1 : 0),
       MetricFamily(
         "haul_leader_rounds_total", "Maintenance rounds that this process has run.",
         Double(process.leader.rounds)),
       MetricFamily(
         "haul_counts_age_seconds",
-        "Age of the metrics that count rows: jobs by queue, hosts, attempts, failures, snapshots.",
+        "Age of the counts of jobs by queue, hosts, attempts, failures and snapshots.",
         process.countedAge),
       MetricFamily(
         "haul_counts_duration_seconds",
-        "Time that the last count of these rows (jobs by queue, hosts, attempts, failures, snapshots) took.",
+        "Duration of the last count of jobs by queue, hosts, attempts, failures and snapshots.",
         process.countedSeconds),
       MetricFamily(
-        "haul_scrape_duration_seconds", "Time that this scrape took.",
+        "haul_scrape_duration_seconds", "Duration of this scrape.",
         process.scrapeSeconds),
     ]
   }

@@ -52,7 +52,7 @@ function notes(state) {
   const found = [];
   if (!state.up) found.push(["bad", state.trouble ?? "The database does not answer."]);
   if (state.totals && !(state.totals.leaderRoundAge < 6)) {
-    found.push(["bad", "No coordinator or worker leads the pool, so jobs of dead workers are not recovered. Start one with haul coordinator."]);
+    found.push(["bad", "No coordinator or worker maintains the pool, so jobs of dead workers do not continue. Start one with haul coordinator."]);
   }
   for (const worker of state.workers ?? []) {
     if (worker.state === "silent") found.push(["bad", `Worker ${worker.worker} on ${worker.machine} has sent no heartbeat for ${age(worker.silence)}.`]);
@@ -118,5 +118,5 @@ function show(state) {
   set($("hosts-count"), hosts > (state.hosts ?? []).length ? `${state.hosts.length} of ${count(hosts)}` : "");
   document.title = `${totals.running ? `${number} ${unit}/s – ` : ""}${state.pool} – Haul`;
   const late = state.countedAge >= 3 ? `Queues, hosts, batches and failures were counted ${age(state.countedAge)} ago. ` : "";
-  set($("foot"), `${late}This process ${state.leads ? "leads" : "does not lead"} the pool. Times are in UTC.`);
+  set($("foot"), `${late}This process ${state.leads ? "maintains" : "does not maintain"} the pool. Times are in UTC.`);
 }
