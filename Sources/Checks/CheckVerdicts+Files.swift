@@ -26,12 +26,12 @@ extension CheckVerdicts {
       return [
         .ok(
           "files",
-          "\(digests). Run 'haul verify' from time to time. Without a digest it compares the length of a file"
+          "\(digests). To check the files, run 'haul verify'. It compares only the length of files without a digest"
         )
       ]
     }
     let last = stores.compactMap(\.verifiedAt).min().map {
-      "; all stores were verified since \(HumanFormat.time($0))"
+      "; every store was last verified at or after \(HumanFormat.time($0))"
     }
     return [.ok("files", digests + (last ?? ""))]
   }

@@ -52,7 +52,8 @@ extension CheckVerdicts {
   {
     if case .success(row.marker) = marker { return nil }
     return .warn(
-      "store \(row.store)", "instance \(row.instance) is not mounted at \(row.root)",
+      "store \(row.store)",
+      "the directory \(row.root) of this store (instance \(row.instance)) is not mounted",
       "Mount the directory before a worker needs it. If the directory is gone for good, ignore this line."
     )
   }
@@ -70,16 +71,18 @@ extension CheckVerdicts {
     guard let row = rows.first(where: { $0.marker == marker }) else {
       return .fail(
         what, "\(directory) has a store marker that this pool does not know",
-        "Name the database that knows this marker, or use the directory in this pool too with: haul store init --adopt \(mount.name) \(directory)"
+        "Connect to the database that knows this marker. Or use the directory in this pool too: haul store init --adopt \(mount.name) \(directory)"
       )
     }
     guard row.store == mount.name else {
       return .fail(
-        what, "\(directory) is an instance of the store \(row.store)",
+        what, "\(directory) is a directory of the store \(row.store)",
         "Use --store \(row.store)=\(directory).")
     }
     return .ok(
-      what, "\(directory) is instance \(row.instance), \(counted(row.workers, "live worker"))")
+      what,
+      "\(directory) is instance \(row.instance) of this store, with \(counted(row.workers, "live worker"))"
+    )
   }
 
   /// Returns a finding about the free space of a store, in bytes. It is a warning if less than 5 % or less than 1 GiB is free.
@@ -117,7 +120,8 @@ extension CheckVerdicts {
     guard let pool else { return [] }
     return probe.parts.sorted { $0.key < $1.key }.filter { $0.key != pool && $0.value > 0 }.map {
       .warn(
-        "store \(probe.mount.name)", "\(counted($0.value, "part file")) of another pool, \($0.key)",
+        "store \(probe.mount.name)",
+        "the store has \(counted($0.value, "part file")) of another pool, \($0.key)",
         "If that pool is gone, remove \(probe.mount.directory)/.haul/parts/\($0.key).")
     }
   }

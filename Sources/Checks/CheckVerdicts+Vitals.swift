@@ -56,7 +56,7 @@ extension CheckVerdicts {
     case "clock_step": "Let NTP set the clock of the database machine, also at boot."
     case "frozen_age":
       "Run VACUUM FREEZE on the database, and check why autovacuum does not freeze these rows."
-    default: "docs/sql.md explains the view vitals."
+    default: "docs/sql.md explains this measurement, in the view haul.vitals."
     }
   }
 }

@@ -30,10 +30,10 @@ package enum CheckVerdicts {
   /// Reports whether the connection has a session of its own or goes through a pooler in transaction mode.
   package static func pooler(hasSessions: Bool) -> CheckFinding {
     hasSessions
-      ? .ok("pooler", "in session mode")
+      ? .ok("pooler", "each connection has a session of its own")
       : .warn(
         "pooler",
-        "in transaction mode: submit, lists and control commands work through the pooler, but workers, coordinators and migrate do not",
+        "the pooler is in transaction mode: submit, lists and control commands work through the pooler, but workers, coordinators and migrate do not",
         "Connect workers, coordinators and migrate to another address, or use session mode (pool_mode = session)."
       )
   }
@@ -60,20 +60,22 @@ package enum CheckVerdicts {
     }
     if version < program {
       return .fail(
-        "schema", "version \(version), but this program needs \(program)",
+        "schema", "the schema has version \(version), but this program needs version \(program)",
         "Run 'haul migrate'. Workers can continue meanwhile.")
     }
     if version > program && isServed {
       return .warn(
-        "schema", "version \(version), which also works with this program's version \(program)",
+        "schema",
+        "the schema has version \(version), which also works with this program (version \(program))",
         "Upgrade haul on this machine.")
     }
     if version > program {
       return .fail(
-        "schema", "version \(version), but this program knows only up to \(program)",
+        "schema",
+        "the schema has version \(version), but this program knows only versions up to \(program)",
         "Use a newer Haul version.")
     }
-    return .ok("schema", "version \(version), as this program needs")
+    return .ok("schema", "the schema has version \(version), which this program needs")
   }
 
   /// Checks that all roles exist, and reports what this user may do.
@@ -111,7 +113,8 @@ package enum CheckVerdicts {
       .warn(
         "time-outs",
         "\(whose) no idle_in_transaction_session_timeout: an open transaction may keep jobs waiting for minutes",
-        logins.map { "ALTER ROLE \($0) SET idle_in_transaction_session_timeout = '1min'" }
+        "Run "
+          + logins.map { "ALTER ROLE \($0) SET idle_in_transaction_session_timeout = '1min'" }
           .joined(separator: "; ") + ".")
     ]
   }
@@ -154,7 +157,8 @@ package enum CheckVerdicts {
       let age = HumanFormat.duration(.seconds(oldest.seconds))
       let name = oldest.name.isEmpty ? "no name" : oldest.name
       let holder = oldest.pid.map { "process \($0)" } ?? "a prepared transaction"
-      let detail = "held for \(age) by \(holder) (\(name), \(oldest.user ?? "unknown user"))"
+      let detail =
+        "the oldest snapshot has been held for \(age) by \(holder) (\(name), \(oldest.user ?? "unknown user"))"
       if oldest.seconds > 300 {
         let end =
           oldest.pid.map { "SELECT pg_terminate_backend(\($0))" } ?? "ROLLBACK PREPARED"
@@ -218,8 +222,8 @@ package enum CheckVerdicts {
       }
       if let store = trouble.store {
         return .warn(
-          "queue", "\(detail), which cannot write to the store: \(store)",
-          "Repair the store. The worker then continues by itself; 'haul workers' shows its error."
+          "queue", "\(detail). No live worker of the queue can write to the store: \(store)",
+          "Repair the store. The worker then continues by itself; 'haul workers' shows the error of the worker."
         )
       }
       let full = trouble.obstacles.first { $0.reason == diskFull && ($0.jobs ?? 0) > 0 }

@@ -36,11 +36,11 @@ struct CheckFilesTests {
       ),
       (
         DigestCounts(ended: 1_000_000, completed: 999_000, withoutDigest: 3), [verified],
-        "999000 finished files among the newest jobs, 3 of them without a digest. Run 'haul verify' from time to time. Without a digest it compares the length of a file"
+        "999000 finished files among the newest jobs, 3 of them without a digest. To check the files, run 'haul verify'. It compares only the length of files without a digest"
       ),
       (
         counts(12, 0), [verified],
-        "12 finished files, all with a digest; all stores were verified since 2026-11-28 03:00:00"
+        "12 finished files, all with a digest; every store was last verified at or after 2026-11-28 03:00:00"
       ),
       (counts(12, 0), [], "12 finished files, all with a digest"),
     ]

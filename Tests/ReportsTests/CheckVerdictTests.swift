@@ -37,7 +37,7 @@ struct CheckVerdictTests {
     #expect(one.map(\.verdict) == [.warn])
     #expect(
       one.first?.advice
-        == "ALTER ROLE alice SET idle_in_transaction_session_timeout = '1min'.")
+        == "Run ALTER ROLE alice SET idle_in_transaction_session_timeout = '1min'.")
     let two = CheckVerdicts.timeouts(facts(patientLogins: ["alice", "bob"]))
     #expect(two.first?.detail.hasPrefix("the logins alice and bob have no idle") == true)
   }
@@ -148,7 +148,7 @@ struct CheckVerdictTests {
     #expect(CheckVerdicts.snapshots(facts(oldest: held(300))).verdict == .ok)
     let old = CheckVerdicts.snapshots(facts(seesAll: false, oldest: held(420)))
     #expect(old.verdict == .warn)
-    #expect(old.detail == "held for 7m00s by process 7 (psql, bob)")
+    #expect(old.detail == "the oldest snapshot has been held for 7m00s by process 7 (psql, bob)")
     #expect(old.advice?.contains("pg_terminate_backend(7)") == true)
     let prepared = CheckVerdicts.snapshots(facts(oldest: held(420, pid: nil)))
     #expect(prepared.advice?.contains("ROLLBACK PREPARED") == true)
@@ -217,7 +217,7 @@ struct CheckVerdictTests {
       StoreMount(name: "films", directory: "/srv"), marker: .failure(.unreadableMarker("/srv")))
     probe.parts = ["own": 3, "other": 2, "empty": 0]
     let findings = CheckVerdicts.store(probe, .init(rows: [], pool: "own")).dropFirst()
-    #expect(findings.map(\.detail) == ["2 part files of another pool, other"])
+    #expect(findings.map(\.detail) == ["the store has 2 part files of another pool, other"])
     #expect(findings.map(\.verdict) == [.warn])
   }
 
@@ -294,7 +294,7 @@ struct CheckVerdictTests {
     #expect(findings.map(\.verdict) == [.warn, .warn, .ok, .warn, .warn])
     #expect(
       findings.map(\.detail) == [
-        "a: 0 waiting, 1 live worker, which cannot write to the store: worker 7 (a, pid 9): main: read-only",
+        "a: 0 waiting, 1 live worker. No live worker of the queue can write to the store: worker 7 (a, pid 9): main: read-only",
         "b: 2 waiting, 1 live worker; 2 jobs failed with disk_full and will be retried",
         "c: 2 waiting, 1 live worker", "d: 2 waiting, 0 live workers",
         "e: 2 waiting, 0 live workers",

@@ -128,13 +128,13 @@ struct VerifyReachTests {
       let verified = try await files()
       #expect(
         verified.first?.hasPrefix(
-          "ok    files         1 finished file, all with a digest; all stores were verified since 20"
+          "ok    files         1 finished file, all with a digest; every store was last verified at or after 20"
         ) == true, "\(verified)")
       try await pool.command("submit", origin.url("/b"), "--no-record-digest")
       try await run(pool)
       #expect(
         try await files() == [
-          "ok    files         2 finished files, 1 of them without a digest. Run 'haul verify' from time to time. Without a digest it compares the length of a file"
+          "ok    files         2 finished files, 1 of them without a digest. To check the files, run 'haul verify'. It compares only the length of files without a digest"
         ])
     }
   }

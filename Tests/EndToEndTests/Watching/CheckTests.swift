@@ -169,9 +169,9 @@ struct CheckTests {
       #expect(exit == .code(78))
       #expect(
         troubles(lines) == [
-          "fail store other: \(pool.directory) is an instance of the store data",
+          "fail store other: \(pool.directory) is a directory of the store data",
           "fail store data: \(directory.path) has a store marker that this pool does not know",
-          "warn store data: 1 part file of another pool, \(stranger)",
+          "warn store data: the store has 1 part file of another pool, \(stranger)",
         ])
     }
   }
@@ -182,7 +182,9 @@ struct CheckTests {
       let (exit, lines) = try await check(on: pool.database.conninfo)
       #expect(exit == .code(0))
       #expect(
-        troubles(lines) == ["warn store data: instance 1 is not mounted at /nonexistent"])
+        troubles(lines) == [
+          "warn store data: the directory /nonexistent of this store (instance 1) is not mounted"
+        ])
     }
   }
 
