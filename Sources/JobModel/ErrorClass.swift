@@ -17,7 +17,8 @@ package struct ErrorClass: DatabaseWord {
   /// Returns the log message for a job that the database no longer starts because its data cause errors. Returns nil for any
   /// other error class.
   package func setAside(_ job: Int64) -> String? {
-    self == .internal ? "the database cannot end this job; 'haul job \(job)' shows the reason" : nil
+    self == .internal
+      ? "the database cannot record the end of this job; 'haul job \(job)' shows the reason" : nil
   }
 
   /// The error classes that only a pool has. The transfer library does not define them.

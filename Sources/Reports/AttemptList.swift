@@ -52,8 +52,8 @@ extension AttemptRow {
       ErrorTable.rows.first { $0.word == word }?.explanation.retry
     }
     return switch retry {
-    case .host: "not counted: the host was in trouble"
-    case .worker: "not counted: the worker was in trouble"
+    case .host: "not counted: the host had a problem"
+    case .worker: "not counted: the worker had a problem"
     case .never, .kept: "not counted: Haul retried the job later"
     default: "not counted"
     }

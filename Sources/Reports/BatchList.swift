@@ -81,7 +81,7 @@ extension BatchRow {
   package static let noJobs = "no jobs of its own"
 
   /// The explanation that follows the text ``noJobs``.
-  package static let whereJobsAre = "existing jobs may be in another batch"
+  package static let whereJobsAre = "its URLs may already have jobs in another batch"
 
   /// Returns a word for the operator's command that is in progress, or that keeps jobs of the batch from starting; nil if there
   /// is none.

@@ -53,7 +53,7 @@ package final class ComponentLoggers: Sendable {
       guard let left = lines.withLock({ $0.endRound() }) else { continue }
       // If a report cannot be written, it is lost, as lines of the log are.
       StandardStream.say(
-        "\(prefix("pool"))more in 5 s: \(left). Use --log-level debug to see each line\n")
+        "\(prefix("pool"))more lines in 5 s: \(left). Use --log-level debug to see each line\n")
     } while !Task.isCancelled
   }
 

@@ -115,7 +115,7 @@ extension DatabaseErrorTable {
       .connecting, "certificate verify failed",
       cause: "This machine does not accept the certificate of the server.",
       advice:
-        "Check that sslrootcert is the authority that signed it. Also check the clock of this machine with 'date': a certificate is valid only between its dates.",
+        "Check that sslrootcert contains the authority that signed the server's certificate. Also check the clock of this machine with 'date': a certificate is valid only between its dates.",
       .configuration),
     Row(
       .connecting, "alert bad certificate", "alert certificate expired", "alert unknown ca",
@@ -171,11 +171,11 @@ extension DatabaseErrorTable {
     Row(
       .connecting, "28000", cause: "The server does not let this user connect from this machine.",
       advice:
-        "Check the user in --database or HAUL_DATABASE_URL, and what pg_hba.conf requires: sslmode, sslcert, sslkey.",
+        "Check the user in --database or HAUL_DATABASE_URL, and what pg_hba.conf requires: sslmode, sslcert and sslkey.",
       .configuration),
     Row(
       .connecting, "28", cause: "The password is wrong.",
-      advice: "Check user and password in --database, HAUL_DATABASE_URL or ~/.pgpass.",
+      advice: "Check the user and the password in --database, HAUL_DATABASE_URL or ~/.pgpass.",
       .configuration),
     Row(
       .connecting, "3D000", cause: "The database does not exist.",
@@ -191,7 +191,7 @@ extension DatabaseErrorTable {
       .unavailable),
     Row(
       .connecting, "57P03", cause: "The server is starting, stopping or recovering.",
-      advice: "Try again when it has started.", .unavailable),
+      advice: "Try again when the server has started.", .unavailable),
   ]
 
   private static let statements = [

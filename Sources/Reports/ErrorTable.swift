@@ -92,11 +92,11 @@ extension ErrorTable {
         "Check the host and the network, then run 'haul retry'.")
     case .interrupted:
       .init(
-        errorClass.retry, "Several times, the connection broke or the response ended early.",
+        errorClass.retry, "The connection broke or the response ended early several times.",
         "Check the host and the network, then run 'haul retry'.")
     case .http403:
       .init(
-        errorClass.retry, "403: the server does not let the worker have this file.",
+        errorClass.retry, "403: the server refuses to send this file.",
         "If the URL has expired, use 'haul replace-url'; if the server needs a login, check the job's credential, then run 'haul retry'."
       )
     case .http404:
@@ -124,7 +124,7 @@ extension ErrorTable {
     case .rateLimited:
       .init(
         errorClass.retry,
-        "The host asks for fewer requests. It answered 429, 421 (FTP), or 403 or 503 with Retry-After or with a used-up rate limit.",
+        "The host asks for fewer requests. It answered 429, 421 (FTP), or 403 or 503 with Retry-After or with a request quota of 0.",
         "Wait, or lower the host's transfer limit with 'haul host set HOST --cap N'.")
     case .protocol:
       .init(

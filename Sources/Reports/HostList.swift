@@ -47,7 +47,7 @@ extension HostRow {
   @Sendable package static func block(_ row: HostRow) -> String? {
     guard let until = row.blockedUntil else { return nil }
     if row.blockReason == "operator" {
-      let end = until == "infinity" ? "haul host unblock" : HumanFormat.time(until)
+      let end = until == "infinity" ? "you run 'haul host unblock'" : HumanFormat.time(until)
       return "blocked by an operator until \(end)"
     }
     let failures = row.failures > 1 ? ", \(row.failures) failures in a row" : ""

@@ -14,7 +14,7 @@ package struct JobReport: Sendable {
   private let command: LastOperation?
 
   private static let inPart = """
-    A worker that mounts the directory of the part file continues the download. After five minutes any other worker starts it again.
+    A worker that mounts the directory of the part file continues the download. After five minutes any other worker starts the download again.
     """
 
   /// Creates a report.
@@ -77,7 +77,7 @@ package struct JobReport: Sendable {
       value: { [obstacle] row in
         .text(
           row.state == .paused
-            ? "it is paused. Resume it with: haul resume \(row.job)"
+            ? "the job is paused. Resume it with: haul resume \(row.job)"
             : obstacle?.sentenceWithoutAdvice(of: "\(row.job)"))
       })
     let tries = JobRow.Column(
@@ -96,7 +96,7 @@ package struct JobReport: Sendable {
       JobRow.columns + JobRow.moreColumns + [machine, process, tries, last, waits, advice])
   }
 
-  /// Returns a text such as `3 of 5 counted, 6 not counted`.
+  /// Returns a text such as `3 of at most 5, and 6 that do not count`.
   private static func tries(_ attempts: [AttemptRow], _ job: JobRow) -> String {
     var most = JobOptions.usualMaxAttempts
     if case .number(let number)? = job.options?[JobOption.maxAttempts.rawValue] {
@@ -104,7 +104,8 @@ package struct JobReport: Sendable {
     }
     let counted = attempts.count(where: \.isCounted)
     let others = attempts.count { !$0.isCounted && $0.result == .failed }
-    return "\(counted) of \(most) counted" + (others > 0 ? ", \(others) not counted" : "")
+    let rest = others == 1 ? "1 that does not count" : "\(others) that do not count"
+    return "\(counted) of at most \(most)" + (others > 0 ? ", and \(rest)" : "")
   }
 
   private static let history = Listing(AttemptRow.columns, note: AttemptRow.note)

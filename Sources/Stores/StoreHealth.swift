@@ -13,7 +13,7 @@ package enum StoreTrouble: Sendable, Equatable, CustomStringConvertible {
     case .unwritable(let reason): reason
     case .hangs: "the disk of the store does not answer"
     case .openFiles:
-      "the worker has reached its limit of open files: raise it (LimitNOFILE=, 'ulimit -n') or lower --concurrency"
+      "the worker has reached its limit of open files: raise the limit (LimitNOFILE= in the systemd unit, or 'ulimit -n'), or lower --concurrency"
     }
   }
 }

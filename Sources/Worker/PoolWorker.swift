@@ -336,5 +336,5 @@ package final class PoolWorker: Sendable {
 /// continue its jobs from the saved bytes.
 package struct DrainTimeout: Error, CustomStringConvertible {
   package let description =
-    "the database was unreachable while this worker drained; other workers take over its jobs"
+    "this worker could not reach the database while it was stopping; other workers take over the jobs of this worker"
 }

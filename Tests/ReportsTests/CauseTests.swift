@@ -37,7 +37,7 @@ struct CauseTests {
     partly.partlyPaused = ["A"]
     #expect(
       line(held, partly)
-        == "12 jobs: A part of the batch A is paused. List it with 'haul jobs --state paused --batch A'. Resume it with: haul resume --batch A"
+        == "12 jobs: Some jobs of the batch A are paused. List them with 'haul jobs --state paused --batch A'. Resume them with: haul resume --batch A"
     )
     #expect(
       line(loose, asked())
@@ -50,7 +50,7 @@ struct CauseTests {
         == ["haul resume --batch A", "haul jobs --state paused"])
     #expect(
       line(Obstacle(.held, "A", jobs: 1), asked("7", ids: [7]))
-        == "1 job: It is paused. Resume it with: haul resume 7")
+        == "1 job: This job is paused. Resume it with: haul resume 7")
   }
 
   @Test func `a full host says whose transfers fill it`() {
@@ -64,7 +64,7 @@ struct CauseTests {
       asked.runningOnHost = ["h": 4]
       #expect(
         line(full, asked)
-          == "8 jobs: The host h runs 4 of 4 transfers\(part). Raise the limit with: haul host set h --cap N"
+          == "8 jobs: The host h runs 4 of at most 4 transfers\(part). Raise the limit with: haul host set h --cap N"
       )
     }
     #expect(
@@ -74,7 +74,7 @@ struct CauseTests {
     let limited = Obstacle(.limited, "q", jobs: 8, running: 2, places: 2)
     #expect(
       line(limited, asked("--batch b", batch: "b"))
-        == "8 jobs: The queue q runs 2 of 2 jobs (none of this batch). Raise the limit with: haul queue set q --max-running N"
+        == "8 jobs: The queue q runs 2 of at most 2 jobs (none of this batch). Raise the limit with: haul queue set q --max-running N"
     )
     #expect(line(limited, asked("--queue q", queue: "q"))?.contains("of this queue") == false)
   }
@@ -104,7 +104,7 @@ struct CauseTests {
     #expect(lines[6].hasPrefix("3 jobs: The queue q6"))
     #expect(
       lines[7...] == [
-        "and 5 more", "1 job: Nothing blocks it. Workers start it soon.", "All of it.",
+        "and 5 more reasons", "1 job: Nothing blocks it. Workers start it soon.", "All of it.",
       ])
     #expect(
       JSONValue.object(causes[0].members).line
@@ -116,7 +116,7 @@ struct CauseTests {
     let waiting = JobsStanding(counts: [(.queued, 1)])
     #expect(
       waiting.text(of: "")
-        == "1 job does not run: 1 queued. Nothing blocks them: they start as soon as a worker claims them."
+        == "1 job does not run: 1 queued. Nothing blocks it: it starts as soon as a worker claims it."
     )
     #expect(JobsStanding(counts: [(.running, 2)]).text(of: "") == "2 jobs run.")
     #expect(JobsStanding(counts: []).text(of: "") == "This pool has no jobs.")

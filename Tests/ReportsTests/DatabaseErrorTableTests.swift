@@ -27,7 +27,7 @@ struct DatabaseErrorTableTests {
     (server("0A000"), .configuration, "Name the primary, and use PostgreSQL 15"),
     (server("57014"), .tryAgain, "not to a pooler"),
     (server("57P01"), .tryAgain, "Try again."),
-    (connecting("57P03"), .unavailable, "when it has started"),
+    (connecting("57P03"), .unavailable, "when the server has started"),
     (server("53100"), .tryAgain, "Free some space on that disk"),
     (server("53200"), .tryAgain, "has details"),
     (connecting("53300"), .unavailable, "raise max_connections"),

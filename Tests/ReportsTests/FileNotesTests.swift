@@ -35,9 +35,9 @@ struct FileNotesTests {
         said?.hasPrefix("\(number).zip: the server sent a web page, not a .zip file.") == true)
     }
     #expect(notes.take(ending("4.zip"), mediaType: "text/html", names: ["4.zip"]) == nil)
-    #expect(notes.closing == ["1 more of these files is a web page"])
+    #expect(notes.closing == ["the server sent a web page for 1 more file"])
     _ = notes.take(ending("5.zip"), mediaType: "text/html", names: ["5.zip"])
-    #expect(notes.closing == ["2 more of these files are web pages"])
+    #expect(notes.closing == ["the server sent web pages for 2 more files"])
   }
 
   @Test func `files without a time of their server's are counted`() {

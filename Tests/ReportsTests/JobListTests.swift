@@ -54,8 +54,8 @@ struct JobListTests {
 
   @Test(
     arguments: [
-      ("failed", false, "dns", " (not counted: the host was in trouble)"),
-      ("failed", false, "proxy", " (not counted: the worker was in trouble)"),
+      ("failed", false, "dns", " (not counted: the host had a problem)"),
+      ("failed", false, "proxy", " (not counted: the worker had a problem)"),
       ("failed", false, "http_404", " (not counted: Haul retried the job later)"),
       ("failed", false, "http_5xx", " (not counted)"), ("failed", true, "http_5xx", ""),
       ("released", false, "io", ""),

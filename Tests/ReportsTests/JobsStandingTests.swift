@@ -47,17 +47,18 @@ struct JobsStandingTests {
       store: "main", queue: nil, roots: [.init(machine: "nowhere", root: "/srv/my files")])
     #expect(
       line(Obstacle(.silent, "worker 4 (h, pid 7)", seconds: 13.2, jobs: 3))
-        == "3 jobs: Worker 4 (h, pid 7) has been silent for 14s. Other workers take over its jobs once its lease on these jobs has expired."
+        == "3 jobs: Worker 4 (h, pid 7) has sent no heartbeat for 14s. Other workers take over these jobs once the leases of the silent worker have expired."
     )
     let alone = Obstacle(
       .silent, "worker 4 (h, pid 7)", seconds: 13.2, reason: "alone", start: start, jobs: 3)
     #expect(
       line(alone)
-        == "3 jobs: Worker 4 (h, pid 7) has been silent for 14s, and no other worker can take over its jobs. If it does not come back, start another with: haul worker --store 'main=/srv/my files'"
+        == "3 jobs: Worker 4 (h, pid 7) has sent no heartbeat for 14s, and no other worker can take over its jobs. If this worker does not come back, start another worker with: haul worker --store 'main=/srv/my files'"
     )
     #expect(
       line(Obstacle(.unheard, "docs", jobs: 7))
-        == "7 jobs: All workers of the queue docs are silent. List them with: haul workers")
+        == "7 jobs: All workers of the queue docs have stopped sending heartbeats. List them with: haul workers"
+    )
     let lost = Obstacle(.lost, "docs", start: start, jobs: 3, leaderless: true)
     let standing = JobsStanding(
       counts: [(.running, 4)], causes: AskedJobs(JobSelector(), words: "").causes([lost]))
@@ -78,12 +79,12 @@ struct JobsStandingTests {
       line(
         Obstacle(.early, "", seconds: -60, reason: reason, jobs: 1, leaderless: leaderless)) ?? ""
     }
-    let nobody = "due, but no worker or coordinator runs to start it"
+    let nobody = "due, but no worker or coordinator is running to start jobs"
     #expect(early("timeout", true).contains("The next try is \(nobody)"))
     #expect(early("timeout", false).contains("The next try is due"))
     #expect(
       early(nil, true)
-        == "1 job: The start time has come, but no worker or coordinator runs to start it.")
+        == "1 job: The start time has come, but no worker or coordinator is running to start jobs.")
   }
 
   @Test func `a worker's directory is told where only one can be meant`() {

@@ -62,10 +62,10 @@ struct CredentialTests {
   }
 
   @Test(arguments: [
-    ("origins: https://h\ntoken: hunter2", "the file has no 'type'"),
-    ("type: bearer\ntoken: hunter2", "the file has no 'origins'"),
-    ("type: bearer\norigins: \ntoken: hunter2", "the file has no 'origins'"),
-    ("type: bearer\norigins: https://h", "the file has no 'token'"),
+    ("origins: https://h\ntoken: hunter2", "the file has no key 'type'"),
+    ("type: bearer\ntoken: hunter2", "the file has no key 'origins'"),
+    ("type: bearer\norigins: \ntoken: hunter2", "the file has no key 'origins'"),
+    ("type: bearer\norigins: https://h", "the file has no key 'token'"),
     (
       "type: hunter2\norigins: https://h",
       "'type' must be one of bearer, basic, header, client-certificate"
@@ -73,7 +73,7 @@ struct CredentialTests {
     ("type: bearer\norigins: hunter2\ntoken: x", "'origins' must look like"),
     (
       "type: bearer\norigins: https://h\ntoken: hunter2\nuser: x",
-      "the type of this credential does not allow 'user'"
+      "a credential of this type cannot have the key 'user'"
     ),
     ("type: bearer\norigins: https://h\nhunter2", "line 3 must have the form 'key: value'"),
     (

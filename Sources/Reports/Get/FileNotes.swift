@@ -36,7 +36,8 @@ struct FileNotes {
       let more = pages - Self.named
       lines.append(
         more == 1
-          ? "1 more of these files is a web page" : "\(more) more of these files are web pages")
+          ? "the server sent a web page for 1 more file"
+          : "the server sent web pages for \(more) more files")
     }
     if undated > 0 {
       let files = undated == 1 ? "1 file has" : "\(undated) files have"

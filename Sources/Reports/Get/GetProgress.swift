@@ -101,7 +101,7 @@ package final class GetProgress: Sendable {
     case .database(.creating):
       display.say("haul get: creating a database for the queue (only once)")
     case .database(.waiting):
-      setNotice("haul get: waiting until another process has stopped or started the database")
+      setNotice("haul get: waiting for another process to finish starting or stopping the database")
     case .database(.recovering): display.say("haul get: the database is recovering from a crash")
     case .database(.starting): break
     case .submitted(let jobs, let finished, let goingOn):
@@ -176,7 +176,7 @@ package final class GetProgress: Sendable {
   }
 
   private static func reason(changes: Int) -> String {
-    changes > 0 ? "the source has changed" : "the server cannot resume it"
+    changes > 0 ? "the file on the server has changed" : "the server cannot resume the download"
   }
 
   private func sayAnew(_ path: String, _ reason: String) {

@@ -88,8 +88,8 @@ package struct AskedJobs: Sendable {
     let list = "--state paused" + (words.isEmpty ? "" : " \(words)")
     if selector.ids != nil {
       return obstacle.jobs == 1
-        ? .init("it is paused", "resume it with", "haul resume \(words)")
-        : .init("they are paused", "resume them with", "haul resume \(words)")
+        ? .init("this job is paused", "resume it with", "haul resume \(words)")
+        : .init("these jobs are paused", "resume them with", "haul resume \(words)")
     }
     if obstacle.name.isEmpty {
       let cause = "jobs without a batch are paused"
@@ -104,8 +104,8 @@ package struct AskedJobs: Sendable {
     if let host = selector.host { others += " --host \(shellWord(host))" }
     if partlyPaused.contains(obstacle.name) {
       return .init(
-        "a part of the batch \(obstacle.name) is paused. List it with 'haul jobs --state paused --batch \(batch)\(others)'",
-        "resume it with", "haul resume --batch \(batch)\(others)")
+        "some jobs of the batch \(obstacle.name) are paused. List them with 'haul jobs --state paused --batch \(batch)\(others)'",
+        "resume them with", "haul resume --batch \(batch)\(others)")
     }
     return .init(
       others.isEmpty

@@ -75,8 +75,10 @@ package struct JobsStanding {
     if causes.isEmpty && number > 0 {
       sentences.append(
         running > 0
-          ? "They wait only for the running jobs."
-          : "Nothing blocks them: they start as soon as a worker claims them.")
+          ? "\(number == 1 ? "It waits" : "They wait") only for running jobs to end."
+          : number == 1
+            ? "Nothing blocks it: it starts as soon as a worker claims it."
+            : "Nothing blocks them: they start as soon as a worker claims them.")
     }
     return ([sentences.joined(separator: " ")] + causeLines).joined(separator: "\n")
   }
@@ -85,7 +87,7 @@ package struct JobsStanding {
     guard !causes.isEmpty else { return note.map { [$0] } ?? [] }
     var lines = causes.prefix(Self.mostCauses).map(\.line)
     let left = causes.count - lines.count + more
-    if left > 0 { lines.append("and \(left) more") }
+    if left > 0 { lines.append("and \(counted(left, "more reason"))") }
     if free > 0 {
       lines.append(
         "\(counted(free, "job")): Nothing blocks \(free == 1 ? "it" : "them"). Workers start \(free == 1 ? "it" : "them") soon."

@@ -64,7 +64,8 @@ extension Obstacle {
     case .lost: return lost
     case .unheard:
       return Finding(
-        "all workers of the queue \(name) are silent", "list them with", "haul workers")
+        "all workers of the queue \(name) have stopped sending heartbeats", "list them with",
+        "haul workers")
     case .held: return held(selector)
     case .unserved:
       return Finding("no worker serves the queue \(name)", "start one with", start?.command)
@@ -88,32 +89,33 @@ extension Obstacle {
         return Finding("the queue \(name) runs as many jobs as its limit allows")
       }
       return Finding(
-        "the queue \(name) runs \(running) of \(counted(places, "job"))\(Self.part(own, whose))",
+        "the queue \(name) runs \(running) of at most \(counted(places, "job"))\(Self.part(own, whose))",
         "raise the limit with", "haul queue set \(word) --max-running N")
     case .busy:
       let use = running.flatMap { running in
         places.map { " (\(running) of \(counted($0, "transfer")))" }
       }
       return Finding(
-        "the workers of the queue \(name) are busy\(use ?? "")", "start another with",
+        "the workers of the queue \(name) are busy\(use ?? "")", "start another worker with",
         start?.command)
     case .away:
       return Finding(
-        "no live worker mounts the directory of part files of the queue \(name)\(reason.map { " (\($0))" } ?? ""). "
+        "no live worker mounts the directory with the part files of the queue \(name)\(reason.map { " (\($0))" } ?? ""). "
           + "After five minutes other workers download these files again")
     case .early: return early(hasAdvice: true)
     }
   }
 
   private var silent: Finding {
-    let cause = "\(name) has been silent for \(wait)"
+    let cause = "\(name) has sent no heartbeat for \(wait)"
     guard reason != nil else {
       return Finding(
-        "\(cause). Other workers take over its jobs once its lease on these jobs has expired")
+        "\(cause). Other workers take over these jobs once the leases of the silent worker have expired"
+      )
     }
     return Finding(
       "\(cause), and no other worker can take over its jobs",
-      "if it does not come back, start another with", start?.command)
+      "if this worker does not come back, start another worker with", start?.command)
   }
 
   private var lost: Finding {
@@ -153,13 +155,13 @@ extension Obstacle {
     guard let running, let places else {
       return Finding("the host \(name) runs as many transfers as its limit allows")
     }
-    let use = "the host \(name) runs \(running) of \(counted(places, "transfer"))\(part)"
+    let use = "the host \(name) runs \(running) of at most \(counted(places, "transfer"))\(part)"
     return switch reason {
     case IdleReason.adaptive.rawValue:
       Finding(
-        "\(use). Haul lowered its limit after refusals and raises it again as requests succeed")
+        "\(use). Haul lowered this limit after refusals and raises it again as requests succeed")
     case IdleReason.unanswered.rawValue:
-      Finding("\(use). Haul starts more once the host has sent its first byte")
+      Finding("\(use). Haul starts more transfers once the host has sent a first byte")
     default: Finding(use, "raise the limit with", "haul host set \(word) --cap N")
     }
   }
@@ -190,7 +192,7 @@ extension Obstacle {
 
   /// Why a job that is due has not started yet.
   private var late: String {
-    leaderless == true ? ", but no worker or coordinator runs to start it" : ""
+    leaderless == true ? ", but no worker or coordinator is running to start jobs" : ""
   }
 
   /// How long Haul continues with attempts that do not count.

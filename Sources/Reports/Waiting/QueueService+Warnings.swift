@@ -29,7 +29,9 @@ extension QueueService {
       !workers.contains { $0.allows(address) }
     }.map(\.description).sorted()
     if let first = addresses.first {
-      let others = addresses.count > 1 ? " and \(addresses.count - 1) more" : ""
+      let count = addresses.count
+      let others =
+        count > 1 ? " and \(count - 1) more \(count == 2 ? "address" : "addresses")" : ""
       found.append(
         "no worker of the queue \(queue) connects to \(first)\(others), which \(addresses.count > 1 ? "are" : "is") "
           + "not public, so these jobs will fail. Start a worker with --allow-net \(first)")

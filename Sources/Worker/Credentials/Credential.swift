@@ -52,7 +52,7 @@ struct Credential: Sendable {
     let values = try Self.values(in: text)
     func need(_ key: Key) throws(SecretFile.Problem) -> String {
       guard let value = values[key], !value.isEmpty else {
-        throw SecretFile.Problem("the file has no '\(key.rawValue)'")
+        throw SecretFile.Problem("the file has no key '\(key.rawValue)'")
       }
       return value
     }
@@ -99,7 +99,7 @@ struct Credential: Sendable {
     }
     used.formUnion([.type, .origins])
     if let stray = Key.allCases.first(where: { values[$0] != nil && !used.contains($0) }) {
-      throw SecretFile.Problem("the type of this credential does not allow '\(stray.rawValue)'")
+      throw SecretFile.Problem("a credential of this type cannot have the key '\(stray.rawValue)'")
     }
     guard fields.allSatisfy({ $0.value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f } }) else {
       throw SecretFile.Problem("a value in the file contains a control character")

@@ -76,7 +76,9 @@ final class CompletionHook: Sendable {
       state.waiting.append(completed)
       return nil
     }
-    if let skipped { skip(skipped, "too many commands are waiting, or the worker is stopping") }
+    if let skipped {
+      skip(skipped, "10,000 commands are already waiting, or the worker is stopping")
+    }
     startNext()
   }
 
@@ -91,7 +93,7 @@ final class CompletionHook: Sendable {
         if waiter != nil { state.waiter = nil }
         return (left, Array(state.running.values), waiter)
       }
-      left.forEach { skip($0, "the worker stops") }
+      left.forEach { skip($0, "the worker is stopping") }
       running.forEach { $0.kill() }
       waiter?.resume()
     }

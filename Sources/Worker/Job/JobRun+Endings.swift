@@ -65,7 +65,7 @@ extension JobRun {
     ending.result = .failed
     ending.error = .silent
     ending.message =
-      "the server did not answer within \(Int(silence / .seconds(1))) s, and other jobs waited for the slot"
+      "the server did not answer within \(Int(silence / .seconds(1))) s, and other jobs were waiting to start"
     return ending
   }
 

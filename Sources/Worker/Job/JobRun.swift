@@ -244,7 +244,7 @@ final class JobRun: Sendable {
     guard credential.maySend(to: url) else {
       throw TransferError(
         .blockedCredential,
-        "the credential \(name) of this worker is not for \(url.scheme)://\(url.hostKey)")
+        "on this worker, the credential \(name) may not be sent to \(url.scheme)://\(url.hostKey)")
     }
     try credential.requireUse(at: url, name: name)
     return (fields, credential)

@@ -12,7 +12,7 @@ extension TransferError {
     case .loginOption: "\(message); use --netrc or --credential instead"
     case .digest: "\(message); use --checksum with the correct digest to override this check"
     case .acceptUnverifiedLength:
-      "\(message); use --accept-unverified-length to accept the first response"
+      "\(message); use --accept-unverified-length to accept a response without a length"
     case .allowScheme(let scheme):
       "\(message); start 'haul worker', 'haul up' or 'haul get' with --allow-scheme \(scheme)"
     case .knownHost:
@@ -20,7 +20,7 @@ extension TransferError {
     case .login(let machine):
       "\(message); use --credential with 'haul submit' or 'haul get', or start 'haul worker', 'haul up' or 'haul get' with a --netrc file that has 'machine \(machine)'"
     case .proxyPassword:
-      "\(message); put the user and password into the file of --netrc as 'machine HOST:PORT'"
+      "\(message); put the user and password for the proxy into the file of --netrc as 'machine HOST:PORT'"
     }
   }
 }

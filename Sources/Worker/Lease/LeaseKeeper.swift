@@ -128,7 +128,10 @@ final class LeaseKeeper: Sendable {
     if database.isCutOffFromWork {
       logger.warning(
         .databaseLost,
-        (.reason, "results cannot be saved, so heartbeats stop and other workers take over"))
+        (
+          .reason,
+          "this worker cannot save results, so it stops sending heartbeats, and other workers take over its jobs"
+        ))
       return
     }
     let sent = ContinuousClock.now

@@ -48,7 +48,8 @@ struct SteerTests {
       #expect(list[3] == "other        0       4         -  yes      unserved")
       try await pool.command("host", "block", "h")
       #expect(
-        try await pool.command("hosts")[2] == "      blocked by an operator until haul host unblock"
+        try await pool.command("hosts")[2]
+          == "      blocked by an operator until you run 'haul host unblock'"
       )
       let object = try #require(try await pool.command("hosts", "--json").first)
       for member in [

@@ -22,7 +22,7 @@ import Testing
     #expect(failed[field: "error"] == "internal")
     #expect(
       failed[field: "message"]
-        == "the database cannot end this job; 'haul job \(job)' shows the reason")
+        == "the database cannot record the end of this job; 'haul job \(job)' shows the reason")
     let check = try await pool.command("check")
     #expect(check.contains { $0.contains("set aside: 1 job;") }, "\(check)")
     #expect(try await pool.state(of: job) == "failed")

@@ -30,7 +30,9 @@ import Testing
     unlink(place.directory + "/two")
     let third = try await place.get(urls)
     #expect(third.exit == .code(0))
-    #expect(third.standardOutput.first?.hasSuffix(", 3 of 3 complete, 2 finished before") == true)
+    #expect(
+      third.standardOutput.first?.hasSuffix(", 3 of 3 complete, 2 finished in an earlier run")
+        == true)
     #expect(origin.requests == 4)
     #expect(try place.wrong("one", "two", "empty") == [])
   }
@@ -45,7 +47,7 @@ import Testing
     let digest = String(sum.first?.prefix(64) ?? "")
     let right = try await place.get(["--checksum", "sha-256=\(digest)"] + urls)
     #expect(right.exit == .code(0))
-    #expect(right.standardOutput == ["1 finished before"])
+    #expect(right.standardOutput == ["1 finished in an earlier run"])
 
     let wrong = String(repeating: "0", count: 64)
     let refused = try await place.get(["--checksum", "sha-256=\(wrong)"] + urls)
@@ -79,7 +81,7 @@ import Testing
     file.gate.open()
     let end = try await place.get(asked)
     #expect(end.exit == .code(0))
-    #expect(end.standardOutput.first?.hasSuffix(", 1 finished before") == true)
+    #expect(end.standardOutput.first?.hasSuffix(", 1 finished in an earlier run") == true)
     #expect(origin.requests == 2)
 
     #expect(try await place.get(asked).exit == .code(0))
@@ -115,7 +117,8 @@ import Testing
     #expect(output.exit == .code(1))
     let sentence = try #require(output.standardOutput.first)
     #expect(sentence.hasPrefix("1 file, 68.4 KiB in "))
-    #expect(sentence.hasSuffix(", 2 of 4 complete, 1 finished before, 1 skipped, 1 failed"))
+    #expect(
+      sentence.hasSuffix(", 2 of 4 complete, 1 finished in an earlier run, 1 skipped, 1 failed"))
     let programs = try await place.get(["--json", "--if-exists", "skip"] + origin.urls("empty"))
     let report = try place.report(programs)
     #expect(report["skipped"] == 1 && report["completed"] == 0 && report["bytes"] == 0)
@@ -225,7 +228,7 @@ import Testing
     #expect(again.exit == .code(0))
     #expect(
       again.said.contains(
-        "haul get: file: starting again from the first byte: the server cannot resume it"
+        "haul get: file: starting again from the first byte: the server cannot resume the download"
       ), "\(again.said)")
     #expect(again.standardOutput.first?.hasPrefix("1 file, 64.0 KiB in ") == true)
     #expect(
@@ -263,7 +266,7 @@ import Testing
       asked.open()
     }
     let notice =
-      "haul get: file: starting again from the first byte: the server cannot resume it"
+      "haul get: file: starting again from the first byte: the server cannot resume the download"
     try await screen.wait(for: "the notice above the bars") { content in
       content.rows.suffix(3).first == notice && content.rows.last?.contains(" 12% ") == true
     }

@@ -112,7 +112,8 @@ import Testing
     let end = try await screen.wait(for: "the end") { $0.rows.contains("exit 0") }
     #expect(
       end.rows.contains {
-        $0.hasPrefix("1 file, 8.0 MiB") && $0.hasSuffix(", 3 of 3 complete, 2 finished before")
+        $0.hasPrefix("1 file, 8.0 MiB")
+          && $0.hasSuffix(", 3 of 3 complete, 2 finished in an earlier run")
       }, "\(end)")
   }
 

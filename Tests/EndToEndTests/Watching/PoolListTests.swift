@@ -195,7 +195,7 @@ import Testing
       #expect(wait.exit == .code(0))
       #expect(
         wait.standardOutput == [
-          "no jobs of its own: existing jobs may be in another batch"
+          "no jobs of its own: its URLs may already have jobs in another batch"
         ])
     }
   }

@@ -69,7 +69,7 @@ struct TopTests {
         containing: file.origin.url("").replacingOccurrences(of: "http://", with: ""))
       try await screen.type("p")
       try await stage.line(containing: "blocked until you unblock it")
-      try await stage.line(containing: "blocked by an operator until haul host unblock")
+      try await stage.line(containing: "blocked by an operator until you run 'haul host unblock'")
       try await screen.type("6")
       try await stage.line(containing: "http_404")
       try await screen.type("r")
