@@ -207,7 +207,7 @@ package enum CheckVerdicts {
     return rows.map { row in
       let waiting = row.queued + row.interrupted + row.scheduled
       let detail =
-        "\(row.queue): \(waiting) waiting, \(counted(row.workers, "live worker"))"
+        "\(row.queue): \(counted(Int(waiting), "waiting job")), \(counted(row.workers, "live worker"))"
         + (row.held > 0 ? ", \(counted(Int(row.held), "paused job"))" : "")
         + (row.paused ? ", paused" : "")
       let trouble = troubles[row.queue] ?? QueueTrouble()

@@ -66,7 +66,7 @@ package enum EmbeddedPostgresError: Error, Sendable, Equatable, CustomStringConv
     case .notCreated(let words): "cannot create the embedded database: \(words)"
     case .notStarted(let words, let log):
       "the embedded database does not start: \(words) (full log: \(log))"
-    case .cancelled: "stopped before the embedded database was ready"
+    case .cancelled: "Haul was stopped before the embedded database was ready"
     }
   }
 }

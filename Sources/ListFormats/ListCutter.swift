@@ -61,7 +61,7 @@ struct ListCutter: Sendable {
   mutating func last() -> ListItem? {
     if hasNotice {
       hasNotice = false
-      return .notice("read as JSON")
+      return .notice("Haul reads this list as JSON")
     }
     return parser.finish()
   }

@@ -102,7 +102,11 @@ package final class Leadership: Sendable {
       return state.rounds
     }
     let rescued = try await work.withConnection { try await JobQueue($0).rescue() }
-    if rescued.grace, rounds % 5 == 0 { logger.info(.rescueDone, (.reason, "grace")) }
+    if rescued.grace, rounds % 5 == 0 {
+      logger.info(
+        .rescueDone,
+        (.reason, "maintenance was interrupted, so workers get 15 seconds before rescues"))
+    }
     for worker in rescued.workers {
       logger.warning(
         .rescueDone, (.worker, LogValue(worker)), (.count, LogValue(rescued.rescued.count)))

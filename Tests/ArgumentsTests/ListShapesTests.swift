@@ -4,6 +4,9 @@ import Testing
 
 @testable import ListFormats
 
+private let asCSV = "Haul reads this list as CSV"
+private let asTabs = "Haul reads this list as a table with tabs"
+
 /// Lists in the shapes that people keep them in.
 struct ListShapesTests {
   /// The entries of a list as `line url > path # digest`, its problems as `line! reason`, and its notices.
@@ -35,27 +38,27 @@ struct ListShapesTests {
       ),
       (
         "urls.csv", "https://h/a.bin\nhttps://h/b.bin\n",
-        ["1 https://h/a.bin", "2 https://h/b.bin", "read as CSV"]
+        ["1 https://h/a.bin", "2 https://h/b.bin", asCSV]
       ),
       (
         "list", "URL,Title\nhttps://h/a,\"x, y\"\n",
-        ["2 https://h/a", "ignored columns: Title", "read as CSV"]
+        ["2 https://h/a", "Haul ignores these columns: Title", asCSV]
       ),
       (
         "list", "sep=;\nname2;Url\nx;https://h/a\n",
-        ["3 https://h/a", "ignored columns: name2", "read as CSV"]
+        ["3 https://h/a", "Haul ignores these columns: name2", asCSV]
       ),
       (
         "list", "\"title\";\"url\"\r\n\"x; y\";\"https://h/a\"\r\n",
-        ["2 https://h/a", "ignored columns: title", "read as CSV"]
+        ["2 https://h/a", "Haul ignores these columns: title", asCSV]
       ),
       (
         "list", "x, https://h/a\ny,https://h/b\n",
-        ["1 https://h/a", "2 https://h/b", "ignored columns: 1", "read as CSV"]
+        ["1 https://h/a", "2 https://h/b", "Haul ignores these columns: 1", asCSV]
       ),
       (
         "list", "\"https://h/a\",\n\"https://h/b\",\n",
-        ["1 https://h/a", "2 https://h/b", "ignored columns: 2", "read as CSV"]
+        ["1 https://h/a", "2 https://h/b", "Haul ignores these columns: 2", asCSV]
       ),
       ("list", "https://h/a,b.bin\n", ["1 https://h/a,b.bin"]),
       (
@@ -67,7 +70,7 @@ struct ListShapesTests {
       ),
       (
         "urls.tsv", "url\nhttps://h/maps/@35.9,136.1,14z\nhttps://h/b\n",
-        ["2 https://h/maps/@35.9,136.1,14z", "3 https://h/b", "read as CSV"]
+        ["2 https://h/maps/@35.9,136.1,14z", "3 https://h/b", asCSV]
       ),
       (
         "list", "d/f1.pdf http://h/313192\n",
@@ -78,14 +81,14 @@ struct ListShapesTests {
       (
         "urls.tsv",
         "# 3045 URLs\n# of a board\nts\turl\tcopy\n2014\thttp://h/i?k=1\thttps://w/h/i?k=1\n",
-        ["4 http://h/i?k=1", "ignored columns: ts, copy", "read as a table with tabs"]
+        ["4 http://h/i?k=1", "Haul ignores these columns: ts, copy", asTabs]
       ),
       (
         "list",
         "#Id\tVersion\tUrl\tsha256\nx\t1\thttps://h/a\t\(sha256)\n# y\nz\t2\thttps://h/b\t\n",
         [
           "2 https://h/a # sha-256=\(sha256)", "4 https://h/b",
-          "ignored columns: Id, Version", "read as a table with tabs",
+          "Haul ignores these columns: Id, Version", asTabs,
         ]
       ),
       // As a mirror of packages for bioinformatics has it.
@@ -94,8 +97,8 @@ struct ListShapesTests {
         "Id\tVersion\tOS\tArch\tUrl\tsha256sum\talt\tExtension\nx\t1\tl\tx64\thttps://h/a\t\(sha256)\t\t.gz\n",
         [
           "2 https://h/a # sha-256=\(sha256)",
-          "ignored columns: Id, Version, OS, Arch, alt, Extension",
-          "read as a table with tabs",
+          "Haul ignores these columns: Id, Version, OS, Arch, alt, Extension",
+          asTabs,
         ]
       ),
       ("urls.tsv", "https://h/a.bin\thttps://m/a.bin\n", ["1 https://h/a.bin"]),
@@ -103,22 +106,16 @@ struct ListShapesTests {
         "list.tsv", "id\tlink2\nx\thttps://h/a\n",
         [
           "1! no column is called url. The columns are 'id', 'link2'. Use --url-column to choose the one with the URLs",
-          "read as a table with tabs",
+          asTabs,
         ]
       ),
       (
         "list", "x\thttps://h/a\thttps://h/b\n",
-        [
-          "1! columns 2 and 3 contain URLs. Use --url-column to choose one",
-          "read as a table with tabs",
-        ]
+        ["1! columns 2 and 3 contain URLs. Use --url-column to choose one", asTabs]
       ),
       (
         "list", "https://h/a\ta.bin\nhttps://h/b\tb.bin\n",
-        [
-          "1 https://h/a", "2 https://h/b", "ignored columns: 2",
-          "read as a table with tabs",
-        ]
+        ["1 https://h/a", "2 https://h/b", "Haul ignores these columns: 2", asTabs]
       ),
       (
         "list", "https://h/a\nhttps://h/b\tb.bin\n",
@@ -258,7 +255,8 @@ struct ListShapesTests {
     let long = String(repeating: "a", count: 64 << 10)
     #expect(
       read("[\"https://h/a\",\"\(long)\",\"https://h/b\"]") == [
-        "1 https://h/a", "1! the element is longer than 64 KiB", "1 https://h/b", "read as JSON",
+        "1 https://h/a", "1! the element is longer than 64 KiB", "1 https://h/b",
+        "Haul reads this list as JSON",
       ])
   }
 
@@ -340,7 +338,7 @@ struct ListShapesTests {
     #expect(entry.options.headers == ["Referer: https://h/", "User-Agent: Mozilla/5.0 (X)"])
     #expect(
       items(text, as: nil).last
-        == .notice("ignored options of aria2: dir with an absolute path, all-proxy")
+        == .notice("Haul ignores these options of aria2: dir with an absolute path, all-proxy")
     )
   }
 }

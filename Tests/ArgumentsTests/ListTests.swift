@@ -56,7 +56,7 @@ struct ListTests {
     ] as [(String, ListFormat?)])
   func `a format is told by its first line`(text: String, format: ListFormat?) {
     let notices = items(text, as: nil).filter { if case .notice = $0 { true } else { false } }
-    #expect(notices == (format.map { [.notice("read as \($0.title)")] } ?? []))
+    #expect(notices == (format.map { [.notice("Haul reads this list as \($0.title)")] } ?? []))
   }
 
   @Test(
@@ -106,11 +106,12 @@ struct ListTests {
       entry(8, "http://h/b"), entry(12, "http://h/c") { $0.directory = "d" },
     ]
     let notices: [ListItem] = [
-      .notice("ignored options of aria2: split, continue")
+      .notice("Haul ignores these options of aria2: split, continue")
     ]
     #expect(items(text, as: .aria2) == expected + notices)
     #expect(
-      items(text, as: nil) == expected + [.notice("read as an aria2 input file")] + notices)
+      items(text, as: nil) == expected + [.notice("Haul reads this list as an aria2 input file")]
+        + notices)
   }
 
   @Test(arguments: [
@@ -256,7 +257,7 @@ struct ListTests {
   @Test(
     arguments: [
       ("url\n\"a\n", 2, "a quotation mark is not closed on its line"),
-      ("url\n\"a\"b\n", 2, "a comma must follow after a closing quotation mark"),
+      ("url\n\"a\"b\n", 2, "a comma must follow a closing quotation mark"),
       ("url\na\"b\n", 2, "a field that contains a quotation mark must be in quotation marks"),
       ("url\na,b\n", 2, "the line has 2 fields, but the header has 1"),
       ("url,path\n,b\n", 2, "the url is empty"),

@@ -63,10 +63,10 @@ import Testing
 
   @Test func `what does not fit is an error that names the column`() async throws {
     let rows = try await TestServer.connect().query("SELECT 40000 AS big, 'x' AS word")
-    #expect(throws: PostgresError.decoding(column: "big", "not a Int16")) {
+    #expect(throws: PostgresError.decoding(column: "big", "the value is not of the type Int16")) {
       try rows[0].decode("big", as: Int16.self)
     }
-    #expect(throws: PostgresError.decoding(column: "word", "not a Bool")) {
+    #expect(throws: PostgresError.decoding(column: "word", "the value is not of the type Bool")) {
       try rows[0].decode("word", as: Bool.self)
     }
     #expect(throws: PostgresError.decoding(column: "none", "there is no such column")) {

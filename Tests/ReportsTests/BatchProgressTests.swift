@@ -236,7 +236,7 @@ struct BatchProgressTests {
     ),
     (
       #"{"kind": "early", "name": "", "seconds": 229, "reason": "dns", "attempt": 1, "maxAttempts": 5, "maxWait": 86400}"#,
-      "the last attempt failed with dns. The next try is in 3m49s. Such attempts do not count against the limit of 5. The job fails after 1d00h of such attempts. Check the name in the URL, and the name server of the worker's machine"
+      "the last attempt failed with dns. The next try is in 3m49s. Failures of the host or of the worker do not count against the limit of 5. But the job fails if they last for 1d00h. Check the name in the URL, and the name server of the worker's machine"
     ),
   ])
   func `what stands in the way`(json: String, sentence: String) throws {

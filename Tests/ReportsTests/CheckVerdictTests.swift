@@ -294,10 +294,10 @@ struct CheckVerdictTests {
     #expect(findings.map(\.verdict) == [.warn, .warn, .ok, .warn, .warn])
     #expect(
       findings.map(\.detail) == [
-        "a: 0 waiting, 1 live worker. No live worker of the queue can write to the store: worker 7 (a, pid 9): main: read-only",
-        "b: 2 waiting, 1 live worker; 2 jobs failed with disk_full and will be retried",
-        "c: 2 waiting, 1 live worker", "d: 2 waiting, 0 live workers",
-        "e: 2 waiting, 0 live workers",
+        "a: 0 waiting jobs, 1 live worker. No live worker of the queue can write to the store: worker 7 (a, pid 9): main: read-only",
+        "b: 2 waiting jobs, 1 live worker; 2 jobs failed with disk_full and will be retried",
+        "c: 2 waiting jobs, 1 live worker", "d: 2 waiting jobs, 0 live workers",
+        "e: 2 waiting jobs, 0 live workers",
       ])
     #expect(findings[1].advice == "Free some space, or give the store more space.")
     // The jobs beyond the first thousand were not looked at.

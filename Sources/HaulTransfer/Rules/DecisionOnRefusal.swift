@@ -26,7 +26,7 @@ func decideRefused(
       return TableDecision(27, .onceWhole)
     }
     return failure(
-      18, .refused(status), "the server answered \(status) twice after a redirect", head)
+      18, .refused(status), "the server answered \(status) after a redirect, in two tries", head)
   // Row 28: a network on the way wants a login of its own (RFC 6585 §6). The answer says nothing about the host.
   case 511:
     return failure(

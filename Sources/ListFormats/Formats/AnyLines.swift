@@ -18,7 +18,7 @@ struct AnyLines: ListParser {
       if content.first == "#", !isHeading(content.dropFirst()) { return nil }
       let format = ListFormat.recognised(name: name, line: text, columns)
       parser = format?.parser ?? Aria2Lines(isCertain: false)
-      notice = format.map { "read as \($0.title)" }
+      notice = format.map { "Haul reads this list as \($0.title)" }
     }
     return parser?.parse(line)
   }

@@ -71,11 +71,11 @@ struct Aria2Lines: ListParser {
     if open != nil { return completed() }
     if hasOptions, !isCertain {
       hasOptions = false
-      return .notice("read as \(ListFormat.aria2.title)")
+      return .notice("Haul reads this list as \(ListFormat.aria2.title)")
     }
     if !unknown.isEmpty {
       defer { unknown = [] }
-      return .notice("ignored options of aria2: \(unknown.joined(separator: ", "))")
+      return .notice("Haul ignores these options of aria2: \(unknown.joined(separator: ", "))")
     }
     return nil
   }

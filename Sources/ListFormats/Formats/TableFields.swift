@@ -40,7 +40,7 @@ struct TableFields: Sendable, Equatable {
         field = try Self.quoted(&rest)
         guard rest.isEmpty || rest.first == separator else {
           throw ListFault(
-            "a \(separatorName) must follow after a closing quotation mark")
+            "a \(separatorName) must follow a closing quotation mark")
         }
       } else {
         let end = rest.firstIndex(of: separator) ?? rest.endIndex

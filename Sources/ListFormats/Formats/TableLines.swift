@@ -50,7 +50,7 @@ struct TableLines: ListParser {
     if !header.leftOut.isEmpty {
       let shown = header.leftOut.prefix(12).map { SafeText.visible($0) }.joined(separator: ", ")
       let rest = header.leftOut.count > 12 ? " and others" : ""
-      notice = "ignored columns: \(shown)\(rest)"
+      notice = "Haul ignores these columns: \(shown)\(rest)"
     }
     return header.isEntry ? .entry(try header.entry(cells, line: line.number)) : nil
   }

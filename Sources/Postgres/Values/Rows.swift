@@ -69,9 +69,11 @@ package struct Row: Sendable {
     }
     if let text = rows.cell(row: index, column: position) {
       if let value = T(postgresText: text) { return value }
-      throw .decoding(column: rows.columns[position], "not a \(T.self)")
+      throw .decoding(column: rows.columns[position], "the value is not of the type \(T.self)")
     }
     if let value = T.null { return value }
-    throw .decoding(column: rows.columns[position], "NULL where a \(T.self) is expected")
+    throw .decoding(
+      column: rows.columns[position],
+      "the value is NULL, but a value of the type \(T.self) is expected")
   }
 }

@@ -199,9 +199,9 @@ extension Obstacle {
   private var patience: String {
     let limit = maxAttempts.map { " against the limit of \($0)" } ?? ""
     let end = maxWait.map {
-      ". The job fails after \(HumanFormat.duration(.seconds($0))) of such attempts"
+      ". But the job fails if they last for \(HumanFormat.duration(.seconds($0)))"
     }
-    return ". Such attempts do not count\(limit)\(end ?? "")"
+    return ". Failures of the host or of the worker do not count\(limit)\(end ?? "")"
   }
 
   private var wait: String {

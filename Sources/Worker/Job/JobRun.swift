@@ -178,7 +178,8 @@ final class JobRun: Sendable {
     switch try await takeOver.look() {
     case .published(let published, let bytes, let digest):
       logger.info(
-        .jobResumed, (.path, LogValue(published.description)), (.reason, "already published"))
+        .jobResumed, (.path, LogValue(published.description)),
+        (.reason, "an earlier attempt has already published the file"))
       return completed(
         bytes: bytes, path: published.description, report: TransferReport(),
         digest: digest)

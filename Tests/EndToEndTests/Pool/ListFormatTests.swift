@@ -19,16 +19,16 @@ struct ListFormatTests {
     Case(name: "list.txt", text: "# one\nORIGIN/a\n", path: "HOST/a"),
     Case(
       name: "aria2.txt", text: "ORIGIN/a\tORIGIN/mirror\n  dir=x\n  out=a.bin\n  split=4\n",
-      says: "ignored options of aria2: split"),
+      says: "Haul ignores these options of aria2: split"),
     Case(
       name: "transfer", text: "TsvHttpData-1.0\nORIGIN/a\t5000\t\n", path: "HOST/a",
-      says: "read as TsvHttpData-1.0"),
+      says: "Haul reads this list as TsvHttpData-1.0"),
     Case(
       name: "list.jsonl", text: "{\"url\":\"ORIGIN/a\",\"path\":\"x/a.bin\",\"length\":5000}\n",
-      says: "read as JSON lines"),
+      says: "Haul reads this list as JSON lines"),
     Case(
       name: "list.csv", text: "\u{feff}url,path,length\r\n\"ORIGIN/a\",x/a.bin,5000\r\n",
-      says: "read as CSV"),
+      says: "Haul reads this list as CSV"),
   ]
 
   @Test(arguments: cases)

@@ -63,7 +63,7 @@ struct CheckTests {
         "UPDATE haul.pulse SET round_at = clock_timestamp() - interval '1 hour'")
       let found = try await troubles(check(on: pool.database.conninfo).lines)
       #expect(found.count == 2)
-      #expect(found.first == "warn queue: default: 1 waiting, 0 live workers")
+      #expect(found.first == "warn queue: default: 1 waiting job, 0 live workers")
       #expect(found.last?.hasPrefix("warn vitals: last round: 360") == true)
     }
   }
@@ -74,14 +74,14 @@ struct CheckTests {
       let alone = try await check(on: pool.database.conninfo)
       #expect(
         troubles(alone.lines) == [
-          "warn queue: default: 1 waiting, 0 live workers"
+          "warn queue: default: 1 waiting job, 0 live workers"
         ])
       // One of the store that claims from another queue takes nothing of it.
       try await pool.command("queue", "create", "films", "--store", "data")
       let other = try pool.worker("--queue", "films")
       try await other.event("worker.started")
       let avoided = try await check(on: pool.database.conninfo)
-      #expect(troubles(avoided.lines) == ["warn queue: default: 1 waiting, 0 live workers"])
+      #expect(troubles(avoided.lines) == ["warn queue: default: 1 waiting job, 0 live workers"])
       #expect(
         avoided.lines.contains {
           $0.advice?.contains(/haul worker --store data=\/.+ --queue default/) == true

@@ -216,7 +216,7 @@ import Testing
       #expect(lines.first == "1 job does not run: 1 scheduled.")
       #expect(
         lines.last?.contains(
-          /^1 job: The last attempt failed with rate_limited. The next try is in \w+. Such attempts do not count/
+          /^1 job: The last attempt failed with rate_limited. The next try is in \w+. Failures of the host or of the worker do not count/
         ) == true, "\(lines)")
       let job = try await pool.command("job", "1")
       #expect(
@@ -227,7 +227,7 @@ import Testing
       // The advice stands beside it.
       try await eventually("the report to say how long it is tried") {
         try await pool.command("job", "1").contains {
-          $0.contains(/^DOES NOT START .* The job fails after 1d\w* of such attempts$/)
+          $0.contains(/^DOES NOT START .* But the job fails if they last for 1d\w*$/)
         }
       }
       try await worker.drain()
@@ -252,7 +252,7 @@ import Testing
       #expect(queues.count == 1, "\(check)")
       #expect(
         queues.first?.contains(
-          /default: 1 waiting, 1 live worker. No live worker of the queue can write to the store: worker .*: data: is the share mounted\?$/
+          /default: 1 waiting job, 1 live worker. No live worker of the queue can write to the store: worker .*: data: is the share mounted\?$/
         ) == true, "\(check)")
       #expect(
         try await pool.command("why").contains {
