@@ -106,7 +106,7 @@ extension CheckVerdicts {
     case .worksByLink:
       return .ok(
         what,
-        "Haul can create and sync files. It gives a file its final name by link and unlink instead of a rename"
+        "Haul can create and sync files. Haul gives a file the final name by link and unlink instead of a rename"
       )
     case .fails(let reason):
       return .fail(

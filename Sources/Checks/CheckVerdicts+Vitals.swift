@@ -24,7 +24,7 @@ extension CheckVerdicts {
     if row.vital == "stranded_lanes", let queue = row.subject {
       let hosts = counted(Int(clamped: value), "host")
       return
-        "the queue \(queue) has waiting jobs for \(hosts), and no live worker can take them"
+        "the queue \(queue) has waiting jobs for \(hosts), and no live worker can take these jobs"
     }
     let unit = value == 1 && row.unit.hasSuffix("s") ? String(row.unit.dropLast()) : row.unit
     let amount =
@@ -44,11 +44,11 @@ extension CheckVerdicts {
     case "notify_queue":
       "End this session: SELECT pg_terminate_backend(PID). If the queue stays full, end the next session. PostgreSQL's log also names a session, as 'among those with the oldest transactions'."
     case "partition_room":
-      "Keep a worker or 'haul coordinator' running: it creates partitions. If it cannot create them, its log says why."
+      "Keep a worker or 'haul coordinator' running, because these processes create partitions. If they fail, their logs say why."
     case "stranded_lanes":
-      "Run 'haul workers' and 'haul store list' to see which stores the workers mount, which queues they serve and what keeps them from writing. Repair the store, or start a worker."
+      "Run 'haul workers' and 'haul store list' to see which stores the workers mount, which queues they serve and why they cannot write. Repair the store, or start a worker."
     case "last_round", "changes_to_add":
-      "Start a worker or 'haul coordinator'. If one is running, its log says why it makes no progress."
+      "Start a worker or 'haul coordinator'. If a worker or coordinator is already running, the log of that process says why it makes no progress."
     case "set_aside":
       "Run 'haul jobs --error internal' to list these jobs and 'haul job ID' to see the reason. Submit the jobs again with other options."
     case "open_transaction":

@@ -88,7 +88,7 @@ package enum CheckVerdicts {
     let may = facts.may
     let rights = [
       ("run workers", may.work), ("submit jobs", may.submit), ("watch the pool", may.watch),
-      ("administer it", may.administer),
+      ("administer the pool", may.administer),
     ]
     let given = rights.filter(\.1).map(\.0)
     let lacking = rights.filter { !$0.1 }.map(\.0)

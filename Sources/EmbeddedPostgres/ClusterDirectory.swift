@@ -127,7 +127,7 @@ struct ClusterDirectory: Sendable {
     }
     guard target.st_mode & S_IFMT == S_IFDIR else { throw .failed(path, ENOTDIR) }
     guard target.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
-      throw .notPermitted(path, reason: "other users may write to it")
+      throw .notPermitted(path, reason: "other users may write to this directory")
     }
     // Root has created it for the server just now, or before a crash at this point.
     if found.st_uid != owner, found.st_uid == geteuid(), found.st_mode & S_IFMT == S_IFDIR {
@@ -149,7 +149,7 @@ struct ClusterDirectory: Sendable {
       }
       if found.st_mode & S_IFMT == S_IFDIR {
         if found.st_mode & (S_IWGRP | S_IWOTH) != 0, found.st_mode & S_ISVTX == 0 {
-          throw .notPermitted(step, reason: "other users may write to it")
+          throw .notPermitted(step, reason: "other users may write to this directory")
         }
         if found.st_mode & S_IXOTH == 0 {
           throw .notPermitted(

@@ -49,7 +49,7 @@ package enum EmbeddedPostgresError: Error, Sendable, Equatable, CustomStringConv
       "\(path) belongs to \(owner): run haul as that user, or name another directory in "
         + "HAUL_STATE_DIR"
     case .notPermitted(let path, let reason):
-      "cannot use \(path): \(reason); correct its permissions, or name another directory in "
+      "cannot use \(path): \(reason); correct the permissions, or name another directory in "
         + "HAUL_STATE_DIR"
     case .runsElsewhere(let path):
       "another container or machine runs the database in \(path): stop haul there, or name another directory in "

@@ -6,7 +6,7 @@ enum ServerLog {
   static func lastWords(_ text: String) -> String {
     let lines = text.split(whereSeparator: \.isNewline).map(String.init)
     let complaints = lines.compactMap(complaint)
-    return complaints.last ?? lines.last ?? "it wrote no error message"
+    return complaints.last ?? lines.last ?? "PostgreSQL wrote no error message"
   }
 
   /// Returns whether the disk is full, because the text says so or because no space is left on the file system of `directory`.

@@ -79,7 +79,8 @@ extension DatabaseErrorTable {
   /// The row for an error without an SQLSTATE that fits no other row. The cause is that no server answered.
   package static let unreachable = Row(
     .connecting, "no code", cause: "No server answers.",
-    advice: "Check that the server runs and that --database or HAUL_DATABASE_URL names it.",
+    advice:
+      "Check that the server runs and that --database or HAUL_DATABASE_URL names this server.",
     .unavailable)
 
   /// The row for an SQLSTATE that fits no other row.

@@ -40,7 +40,7 @@ package enum ErrorTable {
       explanation: .init(
         .host,
         "The host did not answer: several transfers in a row waited for their first byte without success.",
-        "Check that the host is up, and that the worker's machine can reach it.")),
+        "Check that the host is up, and that the worker's machine can reach the host.")),
     Row(
       word: .hostUnreachable,
       explanation: .init(
@@ -78,7 +78,7 @@ extension ErrorTable {
     case .connect:
       .init(
         errorClass.retry, "Haul could not connect to the host, or the host refused the connection.",
-        "Check that the host is up, and that the worker's machine can reach it.")
+        "Check that the host is up, and that the worker's machine can reach the host.")
     case .tls:
       .init(
         errorClass.retry,
@@ -106,7 +106,7 @@ extension ErrorTable {
     case .http410:
       .init(
         errorClass.retry, "410: the server no longer has the file.",
-        "Find another source of the file, and submit its URL.")
+        "Find another source of the file, and submit the URL of that source.")
     case .http4xx:
       .init(
         errorClass.retry, "Another 4xx answer: the server refuses to send this file.",
@@ -148,11 +148,11 @@ extension ErrorTable {
     case .digest:
       .init(
         errorClass.retry, "The file does not have the expected digest.",
-        "Compare the digest in the message with the one that the source publishes.")
+        "Compare the digest in the message with the digest that the source publishes.")
     case .length:
       .init(
         errorClass.retry, "The file does not have the expected length.",
-        "Compare the length in the message with the one that the source publishes. Submit the file with the correct length, or without a length."
+        "Compare the length in the message with the length that the source publishes. Submit the file with the correct length, or without a length."
       )
     case .tooLarge:
       .init(
@@ -221,7 +221,7 @@ extension ErrorTable {
     case .io:
       .init(
         errorClass.retry, "Reading or writing a local file failed.",
-        "Check the file system of the store and its mount. Workers wait until it works again. Use 'haul retry' for jobs that failed before."
+        "Check the file system of the store and its mount. Workers wait until the file system works again. Use 'haul retry' for jobs that failed before."
       )
     case .notPermitted:
       .init(
@@ -233,7 +233,7 @@ extension ErrorTable {
       .init(
         errorClass.retry,
         "The worker's process or its machine has reached the limit of open files.",
-        "Raise the limit (LimitNOFILE= of the systemd unit, 'ulimit -n'), or lower --concurrency. Workers wait until they can open files again."
+        "Raise the limit (LimitNOFILE= of the systemd unit, or 'ulimit -n'), or lower --concurrency. Workers wait until they can open files again."
       )
     case .rejected:
       .init(

@@ -32,9 +32,10 @@ extension JobAction {
     switch (self, state) {
     case (.retry, .failed) where isUndo: "use 'haul retry' to queue it again"
     case (.retry, .completed):
-      "to download the file again, delete it and run 'haul verify --requeue' with the job's id"
-    case (.retry, .paused): "use 'haul resume' to resume it"
-    case (.resume, .failed), (.resume, .cancelled): "use 'haul retry' to queue it again"
+      "to download a file again, delete the file and run 'haul verify --requeue' with the id of the job"
+    case (.retry, .paused): "use 'haul resume' to resume jobs"
+    case (.resume, .failed), (.resume, .cancelled):
+      "use 'haul retry' to queue jobs again"
     default: nil
     }
   }

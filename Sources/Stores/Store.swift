@@ -87,7 +87,7 @@ package struct Store: Sendable {
   /// Returns the directory of a mount. Messages about missing rights then advise the user to run Haul as the owner of the
   /// directory, because the user must not create another store there.
   package static func directory(of mount: StoreMount) -> NamedDirectory {
-    NamedDirectory(mount.directory, advice: "run haul as the user that owns it")
+    NamedDirectory(mount.directory, advice: "run haul as the user that owns the directory")
   }
 
   /// Reads the instance id, which identifies one directory of a store, from the marker file in the directory of a mount.
@@ -177,11 +177,11 @@ package struct Store: Sendable {
       switch owner(of: path) {
       // For example, root may have created it in a store of the pool's user.
       case let owner? where owner != self.owner(of: store):
-        "it belongs to \(SystemUser.word(owner)); as root, run 'chown -R --reference=\(shellWord(store)) \(name)'"
+        "the directory belongs to \(SystemUser.word(owner)); as root, run 'chown -R --reference=\(shellWord(store)) \(name)'"
       case geteuid(): "run 'chmod u+rwx \(name)'"
       case 0:
-        "it belongs to root; as root, run 'chown -R \(SystemUser.ownWord) \(name)'"
-      default: "run haul as the user that owns it"
+        "the directory belongs to root; as root, run 'chown -R \(SystemUser.ownWord) \(name)'"
+      default: "run haul as the user that owns the directory"
       }
     return .notPermitted("this user may not \(act) \(path)", advice: advice)
   }

@@ -105,7 +105,7 @@ struct ListShapesTests {
       (
         "list.tsv", "id\tlink2\nx\thttps://h/a\n",
         [
-          "1! no column is called url. The columns are 'id', 'link2'. Use --url-column to choose the one with the URLs",
+          "1! no column is called url. The columns are 'id', 'link2'. Use --url-column to choose the column with the URLs",
           asTabs,
         ]
       ),

@@ -93,7 +93,9 @@ struct RefusalTests {
     chmod(place.location.directory, 0o777)
     let error = await refusal(place.location)
     #expect(
-      error == .notPermitted(place.location.directory, reason: "other users may write to it"))
+      error
+        == .notPermitted(
+          place.location.directory, reason: "other users may write to this directory"))
   }
 
   /// Another machine's server may not see the locks of this one's.

@@ -59,7 +59,7 @@ struct TextTests {
   }
 
   @Test(arguments: [
-    ("", "it wrote no error message"),
+    ("", "PostgreSQL wrote no error message"),
     (
       "2026-01-01 UTC [7] FATAL:  no\n2026-01-01 UTC [7] LOG:  database system is shut down\n", "no"
     ),

@@ -168,15 +168,15 @@ struct BatchProgressTests {
     ),
     (
       #"{"kind": "trouble", "name": "worker 7 (a, pid 9)", "reason": "films: full"}"#,
-      "worker 7 (a, pid 9) cannot write to its store: films: full. Repair the store, then check it with: haul workers"
+      "worker 7 (a, pid 9) cannot write to its store: films: full. Repair the store, then check the worker with: haul workers"
     ),
     (
       #"{"kind": "trouble", "name": "worker 7 (a, pid 9)", "reason": "films: is the share mounted?"}"#,
-      "worker 7 (a, pid 9) cannot write to its store: films: is the share mounted? Repair the store, then check it with: haul workers"
+      "worker 7 (a, pid 9) cannot write to its store: films: is the share mounted? Repair the store, then check the worker with: haul workers"
     ),
     (
       #"{"kind": "blocked", "name": "h:80", "seconds": 39.2, "reason": "connect"}"#,
-      "the host h:80 is blocked for 40s (connect). Try it now with: haul host unblock h:80"
+      "the host h:80 is blocked for 40s (connect). Try the host now with: haul host unblock h:80"
     ),
     (
       #"{"kind": "blocked", "name": "h", "reason": "operator"}"#,
@@ -184,7 +184,7 @@ struct BatchProgressTests {
     ),
     (
       #"{"kind": "interval", "name": "h"}"#,
-      "the minimum time between two starts on the host h has not passed. Shorten it with: haul host set h --interval TIME"
+      "the minimum time between two starts on the host h has not passed. Shorten this time with: haul host set h --interval TIME"
     ),
     (
       #"{"kind": "limited", "name": "films"}"#,

@@ -84,7 +84,7 @@ struct CauseTests {
     #expect(line(Obstacle(.blocked, "h", seconds: 40, jobs: 1, due: 0), asked) == nil)
     #expect(
       line(Obstacle(.blocked, "h", seconds: 40, jobs: 2, due: 1), asked)
-        == "2 jobs: The host h is blocked for 40s. Try it now with: haul host unblock h")
+        == "2 jobs: The host h is blocked for 40s. Try the host now with: haul host unblock h")
     #expect(
       Obstacle(.blocked, "h", seconds: 40, due: 0).sentence(of: nil)
         == "the host h is blocked for 40s")

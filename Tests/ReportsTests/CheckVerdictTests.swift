@@ -115,7 +115,7 @@ struct CheckVerdictTests {
       CheckVerdicts.roles(facts(may: monitor))
         == .ok(
           "roles",
-          "all four roles exist; alice may watch the pool, but not run workers, submit jobs or administer it"
+          "all four roles exist; alice may watch the pool, but not run workers, submit jobs or administer the pool"
         ))
   }
 
@@ -254,8 +254,8 @@ struct CheckVerdictTests {
     #expect(
       findings.map(\.detail) == [
         "dead rows (ready): 250000 rows; so", "notify queue (process 7 of alice): 75%; so",
-        "the queue music has waiting jobs for 3 hosts, and no live worker can take them",
-        "the queue books has waiting jobs for 1 host, and no live worker can take them",
+        "the queue music has waiting jobs for 3 hosts, and no live worker can take these jobs",
+        "the queue books has waiting jobs for 1 host, and no live worker can take these jobs",
       ])
     #expect(findings.allSatisfy { $0.verdict == .warn && $0.advice != nil })
     #expect(findings[0].advice?.contains("VACUUM haul.ready") == true)

@@ -164,7 +164,8 @@ extension TransferRequest {
             "the header \(name) contains a secret: use DownloadOptions.credentials instead"
           case .reserved(let name) where name.lowercased().hasPrefix("if-"):
             "the header \(name) cannot be set: use DownloadOptions.onlyIfChangedSince instead"
-          case .reserved(let name): "the header \(name) cannot be set: the library sends its own"
+          case .reserved(let name):
+            "the header \(name) cannot be set: the library sets this header itself"
           default: "\(error)"
           }
         throw TransferError(.blockedURL, reason)

@@ -70,7 +70,7 @@ struct ListMember: Sendable, Equatable {
       }
     let way =
       option.map { "Use \($0) '\(shown)' to read it as \(meant.name)" }
-      ?? "Use --url-column to ignore it"
+      ?? "Use --url-column to ignore '\(shown)'"
     throw ListFault("'\(shown)' is not the name of a field. Did you mean '\(meant.name)'? \(way)")
   }
 }

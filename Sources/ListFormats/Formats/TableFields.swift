@@ -64,7 +64,7 @@ struct TableFields: Sendable, Equatable {
     rest = rest.dropFirst()
     while true {
       guard let end = rest.firstIndex(of: quote) else {
-        throw ListFault("a quotation mark is not closed on its line")
+        throw ListFault("a quotation mark is not closed on the same line")
       }
       field += rest[..<end]
       rest = rest[end...].dropFirst()

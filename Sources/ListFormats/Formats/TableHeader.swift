@@ -65,7 +65,7 @@ struct TableHeader: Sendable, Equatable {
     }
     guard fields.contains(.url) else {
       throw ListFault(
-        "no column is called url. The columns are \(Self.listed(cells)). Use --url-column to choose the one with the URLs"
+        "no column is called url. The columns are \(Self.listed(cells)). Use --url-column to choose the column with the URLs"
       )
     }
   }

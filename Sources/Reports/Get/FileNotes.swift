@@ -26,7 +26,7 @@ struct FileNotes {
     guard pages <= Self.named else { return nil }
     let path = ending.path ?? names[0]
     return
-      "\(path): the server sent a web page, not a .\(suffix) file. Check whether it is an error or a login page. Use --expect-type to refuse web pages."
+      "\(path): the server sent a web page, not a .\(suffix) file. Check whether the page is an error or a login page. Use --expect-type to refuse web pages."
   }
 
   /// The lines to show at the end of the run.

@@ -74,7 +74,7 @@ extension Obstacle {
     case .trouble:
       return Finding(
         "\(name) cannot write to its store: \(reason ?? "unknown")",
-        "repair the store, then check it with", "haul workers")
+        "repair the store, then check the worker with", "haul workers")
     case .blocked: return blocked(word)
     case .full: return full(word, Self.part(own, whose))
     case .interval:
@@ -82,7 +82,7 @@ extension Obstacle {
         reason == nil
           ? "the minimum time between two starts on the host \(name) has not passed"
           : "the minimum time between two starts on the host \(name) lets only some of its jobs start now",
-        "shorten it with",
+        "shorten this time with",
         "haul host set \(word) --interval TIME")
     case .limited:
       guard let running, let places else {
@@ -148,7 +148,7 @@ extension Obstacle {
     let cause = reason.map { " (\($0))" } ?? ""
     // Unblocking does not start jobs that wait for their own start times.
     if due == 0 { return Finding("the host \(name) is blocked\(time)\(cause)") }
-    return Finding("the host \(name) is blocked\(time)\(cause)", "try it now with", unblock)
+    return Finding("the host \(name) is blocked\(time)\(cause)", "try the host now with", unblock)
   }
 
   private func full(_ word: String, _ part: String) -> Finding {

@@ -167,8 +167,8 @@ struct OrdinaryUserTests {
       let relay = try DatabaseRelay(to: pool.database)
       let advice =
         below.isEmpty
-        ? "run haul as the user that owns it"
-        : "it belongs to root; as root, run 'chown -R --reference=\(pool.directory) \(closed)'"
+        ? "run haul as the user that owns the directory"
+        : "the directory belongs to root; as root, run 'chown -R --reference=\(pool.directory) \(closed)'"
       let command = ["worker", "--exit-when-idle", "--store", "data=\(pool.directory)"]
       let refused = try await OrdinaryUser.run(
         command, environment: ["HAUL_DATABASE_URL": relay.conninfo])

@@ -118,10 +118,12 @@ struct RoleProgramTests {
 
   /// What each role may is all that a list, a submission, a worker asks for: `haul check` says so in one line.
   @Test(arguments: [
-    ("haul_worker", "run workers and watch the pool, but not submit jobs or administer it"),
-    ("haul_submitter", "submit jobs and watch the pool, but not run workers or administer it"),
-    ("haul_monitor", "watch the pool, but not run workers, submit jobs or administer it"),
-    ("haul_admin", "run workers, submit jobs, watch the pool and administer it"),
+    ("haul_worker", "run workers and watch the pool, but not submit jobs or administer the pool"),
+    (
+      "haul_submitter", "submit jobs and watch the pool, but not run workers or administer the pool"
+    ),
+    ("haul_monitor", "watch the pool, but not run workers, submit jobs or administer the pool"),
+    ("haul_admin", "run workers, submit jobs, watch the pool and administer the pool"),
   ])
   func `check tells what a role may`(role: String, rights: String) async throws {
     try await HaulPool.open { pool in

@@ -287,7 +287,7 @@ struct CheckTests {
           own,
           "it belongs to nobody; as root, run 'chown -R --reference=\(store) \(own)'"
         ),
-        (store, "run haul as the user that owns it"),
+        (store, "run haul as the user that owns the directory"),
       ] {
         #expect(chown(path, 65_534, 65_534) == 0 && chmod(path, 0o755) == 0)
         let output = try await ChildProcess.run(

@@ -257,7 +257,8 @@ import Testing
       #expect(
         try await pool.command("why").contains {
           $0.hasSuffix(
-            "data: is the share mounted? Repair the store, then check it with: haul workers")
+            "data: is the share mounted? Repair the store, then check the worker with: haul workers"
+          )
         })
       worker.wake()
       try await worker.drain()
