@@ -128,7 +128,7 @@ private func rest(_ state: TransferState, progress: Bool, row: Int) -> TableDeci
   if state.attempts.changes >= Attempts.maximumChanges {
     return failure(
       row, .sourceChanged,
-      "the response ended early, and the file on the server has changed \(Attempts.maximumChanges) times, so Haul does not resume the download"
+      "the response ended early, and the file on the server has changed \(state.attempts.changes) times, so Haul does not resume the download"
     )
   }
   if state.attempts.wholeOnly {
