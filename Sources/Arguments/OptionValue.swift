@@ -47,11 +47,11 @@ extension OptionValue where Self: CaseIterable & RawRepresentable, RawValue == S
   package var argument: String { rawValue }
 }
 
-/// Formats lists of alternatives for sentences.
+/// Formats lists of words for sentences.
 package enum OneOf {
-  /// Returns the words as alternatives in a sentence, such as `fail, skip or replace`.
-  package static func listed(_ words: [String]) -> String {
+  /// Returns the words as a list in a sentence, such as `fail, skip or replace`. `conjunction` precedes the last word.
+  package static func listed(_ words: [String], by conjunction: String = "or") -> String {
     guard let last = words.last, words.count > 1 else { return words.first ?? "" }
-    return words.dropLast().joined(separator: ", ") + " or " + last
+    return words.dropLast().joined(separator: ", ") + " \(conjunction) " + last
   }
 }

@@ -56,8 +56,8 @@ extension ExitError {
     case is DecodingError:
       self.init(
         .configuration,
-        "this program does not understand the answer of the database. Their versions differ. Run 'haul migrate', or use the Haul version "
-          + "that last migrated the database.")
+        "this program does not understand the answer of the database, because the database has another version of Haul. Run "
+          + "'haul migrate', or use the Haul version that last migrated the database.")
     default: self.init(.tryAgain, "\(error)")
     }
   }
@@ -86,7 +86,8 @@ extension ExitError {
       sentence += " Use --role-prefix NAME to give this pool roles of its own."
     }
     if error == .functionsTooNew {
-      sentence += " Use --force to replace them with the older functions and views of this program."
+      sentence +=
+        " Use --force to replace the newer functions and views with the older ones of this program."
     }
     // It may be in another pool.
     if case .noSuchName(let message, nil, _) = error, message.hasPrefix("there is no batch ") {

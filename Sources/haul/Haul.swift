@@ -29,9 +29,9 @@ enum Haul {
     name: "haul", version: version, versionLines: { versionLines }, synonyms: synonyms,
     "Download long lists of URLs with a pool of workers.",
     discussion: """
-      Workers on any number of machines claim jobs from a PostgreSQL database and download their files. If a \
-      worker stops, other workers continue its downloads. If no other worker can read its disk, the downloads \
-      start again from the first byte after five minutes. Haul shows times in UTC.
+      Workers on any number of machines claim jobs from a PostgreSQL database and download the files. If a \
+      worker stops, other workers continue its downloads. If no other worker can read the disk of the stopped \
+      worker, these downloads start again from the first byte after five minutes. Haul shows times in UTC.
       """,
     [
       CommandSection(

@@ -84,7 +84,7 @@ struct HaulTreeTests {
     ),
     (
       "get --limit-rate x http://h/a",
-      "option '--limit-rate' must be bytes per second, at least 1, such as 10M or 512K, not 'x'."
+      "option '--limit-rate' must be a rate of at least 1 byte per second, such as 10M or 512K, not 'x'."
     ),
   ])
   func `what other programs would take is answered`(line: String, answer: String) {

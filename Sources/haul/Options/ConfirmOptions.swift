@@ -12,7 +12,8 @@ struct ConfirmOptions: OptionGroup {
     .flag("dry-run", \.isDryRun, "Count the jobs by state, and change nothing."),
     .flag(
       "yes", \.isConfirmed,
-      "Do not ask for confirmation. Haul asks on a terminal if you give no ids and no --batch."),
+      "Do not ask for confirmation. Without this option, Haul asks on a terminal if you give no ids and no --batch."
+    ),
   ]
 
   var isDryRun = false

@@ -14,7 +14,7 @@ struct DatabaseOptions: OptionGroup {
       "database", "<conninfo>", \.given, environment: "HAUL_DATABASE_URL",
       """
       A libpq connection string or postgresql:// URI. Default: the environment variables of libpq (PGHOST, \
-      PGSERVICE and so on), or the database of 'haul up' while it runs. Keep passwords in ~/.pgpass.
+      PGSERVICE and so on), or else the database of a running 'haul up'. Keep passwords in ~/.pgpass.
       """)
   ]
 
@@ -126,7 +126,7 @@ struct DatabaseOptions: OptionGroup {
     case (.standing, .invalidCatalogName?):
       return ExitError(
         .unavailable,
-        "no pool runs here, only downloads by 'haul get', which show their progress in their own terminals. "
+        "no pool runs here. Only 'haul get' runs, and each 'haul get' shows its progress in its own terminal. "
           + advice)
     case (.usual, nil):
       return ExitError(.unavailable, "no pool runs here and no database is named. \(advice)")
@@ -170,7 +170,7 @@ struct DatabaseOptions: OptionGroup {
       EmbeddedCluster.running(location, database: LocalPool.standingDatabase) != nil
     else { return nil }
     return
-      "A pool of 'haul up' runs on this machine; Haul uses it if \(names.joined(separator: ", ")) \(names.count == 1 ? "is" : "are") not set."
+      "A pool of 'haul up' runs on this machine. To use that pool, unset \(OneOf.listed(names, by: "and"))."
   }
 
   /// Calls `body` with a new connection.

@@ -1,5 +1,6 @@
 import Arguments
 import HaulTransfer
+import Terminal
 
 extension ExpectedDigest: OptionValue {
   package static var expected: String { "a digest such as sha-256=… in hexadecimal or base64" }
@@ -13,13 +14,13 @@ extension ExpectedDigest: OptionValue {
     let found = halves.count == 2 ? all.first { Self.names(halves[0], $0) } : nil
     guard let algorithm = found else {
       let fitting = all.filter { digest.count == $0.hexadecimalDigits }
-      let names = (fitting.isEmpty ? all : fitting).map(\.rawValue).joined(separator: ", ")
-      let which = fitting.isEmpty ? "algorithms" : "of this length"
-      return "an algorithm, '=' and a digest (\(which): \(names))"
+      let names = (fitting.isEmpty ? all : fitting).map(\.rawValue)
+      let which = fitting.isEmpty ? "algorithms" : "for a digest of this length"
+      return "an algorithm, '=' and a digest (\(which): \(OneOf.listed(names)))"
     }
     let wanted = "\(algorithm.rawValue)= and \(algorithm.hexadecimalDigits) hexadecimal digits"
     if digest.count != algorithm.hexadecimalDigits {
-      return "\(wanted) (\(digest.count) are given)"
+      return "\(wanted) (\(counted(digest.count, "character")) given)"
     }
     return "\(wanted) (0-9 and a-f)"
   }

@@ -5,7 +5,7 @@ import Reports
 /// Accepts only the classes that this program knows.
 extension ErrorClass: OptionValue {
   package static var expected: String {
-    "an error class (\(candidates.joined(separator: ", ")))"
+    "an error class: \(OneOf.listed(candidates))"
   }
   package static var candidates: [String] { ErrorTable.rows.map(\.word.rawValue) }
 

@@ -60,7 +60,7 @@ enum JobOptionTable {
   /// The advice for users who type an option that does not exist, by the option as typed.
   static let habits = [
     "--record-digest":
-      "Haul records the SHA-256 of each file by default; --no-record-digest turns it off.",
+      "Haul records the SHA-256 of each file by default. With --no-record-digest, Haul does not record it.",
     "--limit-rate":
       "--limit-rate-per-file limits each download. 'haul worker --limit-rate' limits all downloads of a worker together.",
   ]
@@ -79,11 +79,11 @@ enum JobOptionTable {
   static let rows: [JobOptionRow] = [
     .value(
       .maxAttempts, "<n>", AttemptCount.self,
-      "Fail the job after this many failures. Default: 5."
+      "Fail the job after this many failed attempts. Default: 5."
     ) { .number(Int64($0.count)) },
-    .value(.maxBytes, "<size>", ByteCount.self, "Fail the job if its file is larger than this.") {
-      .number($0.bytes)
-    },
+    .value(
+      .maxBytes, "<size>", ByteCount.self, "Fail the job if its file is larger than this size."
+    ) { .number($0.bytes) },
     .value(
       .ifExists, "<policy>", CollisionPolicy.self,
       "What to do if a file with the final name exists. Default: fail."
@@ -97,16 +97,16 @@ enum JobOptionTable {
       "Accept a response without Content-Length even if nothing else confirms that it is complete."),
     .flag(
       .contentDisposition,
-      "Use the file name that the server sends in Content-Disposition. Such a file never replaces another one. With --if-exists replace, Haul adds a number to its name."
+      "Use the file name that the server sends in Content-Disposition. A file with such a name never replaces another file: with --if-exists replace, Haul adds a number to the name."
     ),
     .flag(.remoteTime, "Set the modification time of the file to the time that the server states."),
     .denial(
       .recordDigest, for: [.submit, .queue],
-      "Do not record the SHA-256 of the file. 'haul verify' then compares only its length, unless Haul checked a digest that you gave."
+      "Do not record the SHA-256 of the file. 'haul verify' then compares only the length of the file, unless Haul checked a digest that you gave."
     ),
     .value(
       .credential, "<name>", CredentialArgument.self, for: [.submit, .queue],
-      "The name of the credential to send. Workers read it from their --credentials directory."
+      "The name of the credential to send. A worker reads the credential from its --credentials directory."
     ) { .text($0.argument) },
     .value(
       .maxRate, "<size>", RateArgument.self, long: "limit-rate-per-file",

@@ -13,10 +13,10 @@ struct ListOptions: OptionGroup {
     .from(.files),
     .value(
       "format", "<format>", \.format,
-      "The format of the list. Default: Haul recognizes it by the content."),
+      "The format of the list. Default: Haul recognizes the format by the content."),
     .value(
       "url-column", "<column>", \.url,
-      "The column of a table or JSON list with the URLs, by name or number."),
+      "The column with the URLs in a table or JSON list: its name, or its number from 1."),
     .value("name-column", "<column>", \.name, "The column with the file names."),
     .value("digest-column", "<column>", \.digest, "The column with the digests of the files."),
     .flag(
@@ -55,7 +55,7 @@ struct ListOptions: OptionGroup {
         ("--format", format != nil), ("--extract", extracts), ("--skip-bad", skipBad),
       ] + columnOptions
     if input == nil, let option = given.first(where: \.1)?.0 {
-      throw ExitError(.usage, "\(option) needs a list. Give it with --input.")
+      throw ExitError(.usage, "\(option) needs a list. Give a list with --input.")
     }
     guard let column = columnOptions.first(where: \.1)?.0 else { return }
     if extracts { throw ExitError(.usage, "you cannot use --extract and \(column) together.") }

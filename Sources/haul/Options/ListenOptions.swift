@@ -17,14 +17,14 @@ struct ListenOptions: OptionGroup {
     .value(
       "listen", "<address:port>", \.address, environment: "HAUL_LISTEN",
       """
-      Serve a live page (/), metrics (/metrics), /healthz and /readyz on this address. Any address but loopback \
-      needs a token.
+      Serve a live page (/), metrics (/metrics), /healthz and /readyz on this address. All addresses except \
+      loopback need a token.
       """),
     .value(
       "listen-token-file", "<file>", \.tokenFile, environment: "HAUL_LISTEN_TOKEN_FILE",
       """
-      A file whose first line is the token. Programs send it as a bearer token. In a browser, type it once into \
-      the form. Only its owner may have permission to read the file.
+      A file whose first line is the token. Programs send the token as a bearer token. In a browser, type the \
+      token once into the form. Only the owner of the file may have permission to read it.
       """
     ).from(.files),
   ]

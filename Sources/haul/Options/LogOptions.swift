@@ -13,7 +13,7 @@ struct LogOptions: OptionGroup {
       "The format of a log line."),
     .value(
       "log-level", "<level>", \.level, environment: "HAUL_LOG_LEVEL",
-      "Log this level and more important ones."),
+      "Log messages of this level and of more important levels."),
   ]
 
   var format = Logger.Format.text

@@ -3,7 +3,7 @@ import HaulTransfer
 
 /// A rate in bytes per second.
 struct RateArgument: OptionValue {
-  static let expected = "bytes per second, at least 1, such as 10M or 512K"
+  static let expected = "a rate of at least 1 byte per second, such as 10M or 512K"
 
   let rate: ByteCount
 

@@ -11,7 +11,7 @@ struct CredentialOptions: OptionGroup {
   static let options: [Option<Self>] = [
     .value(
       "credentials", "<dir>", \.directory, environment: "HAUL_CREDENTIALS",
-      "The directory with the credentials that jobs may name. Each credential is a file of that name."
+      "The directory with the credentials that jobs name. A credential is a file, and the file name is the name of the credential."
     )
   ]
 
@@ -26,8 +26,8 @@ struct RequestOptions: OptionGroup {
       "netrc", "<file>", \.netrc, environment: "HAUL_NETRC",
       """
       A file with users and passwords by host, in the format of ~/.netrc. An entry for http must name the \
-      port: 'machine HOST:80'. For hosts that you type, 'haul get' also uses entries without a port, and the \
-      entry 'default'.
+      port: 'machine HOST:80'. 'haul get' also uses entries without a port, and the entry 'default', for the \
+      hosts of the URLs that you give.
       """
     ).from(.files),
     .value(
@@ -37,17 +37,18 @@ struct RequestOptions: OptionGroup {
     .value(
       "proxy", "<url>", \.proxy, environment: "HAUL_PROXY",
       """
-      Connect only through this proxy: http, https, socks5 or socks5h, with its port. Put its user and password into \
-      the file of --netrc. Haul blocks private addresses only if they are in the URL, because the proxy resolves names. \
-      Without this option 'haul get' uses http_proxy, https_proxy, all_proxy and no_proxy.
+      Connect only through this proxy: a URL with the scheme http, https, socks5 or socks5h, and with a port. \
+      Put the user and password of the proxy into the file of --netrc. Haul blocks private addresses only if \
+      they are in the URL of the file, because the proxy resolves host names. Without this option 'haul get' \
+      uses http_proxy, https_proxy, all_proxy and no_proxy.
       """),
     .value(
       "ca-file", "<file>", \.caFile, environment: "HAUL_CA_FILE",
-      "Trust the certificates in this file (PEM) instead of the system's."
+      "Trust the certificates in this PEM file instead of the certificates of the system."
     ).from(.files),
     .values(
       "allow-scheme", "<scheme>", \.schemes, environment: "HAUL_ALLOW_SCHEME",
-      "Also allow ftp, ftps or sftp. You can repeat the option."
+      "Also allow URLs with this scheme: ftp, ftps or sftp. You can repeat the option."
     ),
     .value(
       "known-hosts", "<file>", \.knownHosts, environment: "HAUL_KNOWN_HOSTS",
@@ -111,10 +112,12 @@ struct RequestOptions: OptionGroup {
   /// Prints which lines of a cookie file cannot be used. The other lines are used.
   private static func warn(of badLines: [Int], in path: String) {
     guard !badLines.isEmpty else { return }
-    let shown = badLines.prefix(5).map { "\($0)" }.joined(separator: ", ")
-    let more = badLines.count > 5 ? " and \(badLines.count - 5) more" : ""
-    StandardStream.say(
-      "haul: \(path): ignored line \(shown)\(more), which is not a cookie in Netscape format\n")
+    let more = badLines.count > 5 ? ["\(badLines.count - 5) more"] : []
+    let shown = OneOf.listed(badLines.prefix(5).map { "\($0)" } + more, by: "and")
+    let lines =
+      badLines.count == 1
+      ? "line \(shown), which is not a cookie" : "lines \(shown), which are not cookies"
+    StandardStream.say("haul: \(path): ignored \(lines) in Netscape format\n")
   }
 
   /// Checks that the file of known hosts is readable. sftp cannot connect without servers' keys, so the command fails at once.

@@ -18,17 +18,17 @@ extension JobState: OptionValue {
 struct SelectorOptions: OptionGroup {
   static let title: String? = "SELECTORS"
   static let options: [Option<Self>] = [
-    .value("batch", "<name>", \.batch, "Jobs of this batch.").from(.names("batch")),
-    .value("queue", "<name>", \.queue, "Jobs of this queue.").from(.names("queue")),
+    .value("batch", "<name>", \.batch, "Select the jobs of this batch.").from(.names("batch")),
+    .value("queue", "<name>", \.queue, "Select the jobs of this queue.").from(.names("queue")),
     .value(
       "host", "<name>", \.host,
-      "Jobs whose URL is on this host. Add the port if it is not the default port."
+      "Select jobs whose URL is on this host. Add the port if it is not the default port."
     )
     .from(.names("host")),
-    .value("state", "<state>", \.state, "Jobs in this state."),
+    .value("state", "<state>", \.state, "Select jobs in this state."),
     .value(
       "error", "<class>", \.error,
-      "Jobs that failed with this class of error. http_4xx includes http_403, http_404 and http_410."
+      "Select jobs that failed with this class of error. http_4xx includes http_403, http_404 and http_410."
     ),
   ]
 

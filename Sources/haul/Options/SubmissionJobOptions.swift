@@ -18,7 +18,7 @@ extension SubmissionJobOptions {
   ) -> [Option<Self>] {
     let header: Option<JobOptions> = .values(
       "header", "<header>", \.headerTexts,
-      "A request header, such as 'Referer: https://example.org/'. You can repeat the option. Haul does not send it to other origins after a redirect."
+      "A request header, such as 'Referer: https://example.org/'. You can repeat the option. Haul does not send the header to other origins after a redirect."
     )
     return ([header] + JobOptionTable.options(for: command)).map { $0.lifted(to: path) }
   }

@@ -10,8 +10,9 @@ struct CoordinatorCommand: HaulCommand {
   static let abstract =
     "Run pool maintenance: reclaim work from dead workers and start scheduled jobs."
   static let discussion = """
-    You can run any number of coordinators. One leads, and the others stand by. Without a coordinator, one \
-    of the workers does this work. SIGTERM, SIGINT or SIGHUP stops a coordinator gracefully.
+    You can run any number of coordinators. One coordinator does the work, and the others wait to take over. \
+    Without a coordinator, one of the workers does this work. SIGTERM, SIGINT or SIGHUP stops a coordinator \
+    gracefully.
 
     With --listen the coordinator serves a web page that shows the pool, and metrics for Prometheus.
     """
@@ -20,7 +21,7 @@ struct CoordinatorCommand: HaulCommand {
     Example(
       "haul coordinator --listen 127.0.0.1:9464",
       "Also shows the pool at http://127.0.0.1:9464/."),
-    Example("haul coordinator --log-format json", "Writes its log as JSON."),
+    Example("haul coordinator --log-format json", "Writes the log of the coordinator as JSON."),
   ]
   static let options: [Option<Self>] = group(\.listen) + group(\.database) + group(\.log)
 

@@ -10,9 +10,9 @@ struct DrainCommand: HaulCommand {
   static let role: PoolRole? = .admin
   static let abstract = "Ask workers to stop gracefully."
   static let discussion = """
-    A draining worker claims no more jobs. It saves the progress of its running downloads, gives them back \
-    to the pool and exits. Other workers continue them. The command returns as soon as it has asked the \
-    workers. It does not wait until they have stopped.
+    A draining worker claims no more jobs. It saves the progress of its running jobs, gives these jobs back to \
+    the pool and exits. Other workers continue the jobs. The command asks the workers to drain and returns at \
+    once. It does not wait until the workers have stopped.
     """
   static let examples = [
     Example("haul drain 7", "Drains worker 7. 'haul workers' shows the ids."),
@@ -73,7 +73,7 @@ struct DrainCommand: HaulCommand {
     if !stopped.isEmpty {
       let are = stopped.count == 1 ? "is" : "are"
       reasons.append(
-        "\(stopped.joined(separator: ", ")) \(are) not running: see 'haul workers --all'")
+        "\(OneOf.listed(stopped, by: "and")) \(are) not running: see 'haul workers --all'")
     }
     if !reasons.isEmpty {
       throw ExitError(.badInput, reasons.joined(separator: "; ") + ".")

@@ -18,12 +18,13 @@ struct GetCommand: HaulCommand {
   static let discussion = """
     Haul names each file after the last part of its URL and writes it to the current directory or to --dir. \
     Use -o to name the file of a single URL. If Ctrl-C or a crash interrupts the command, run it again: it \
-    continues where it stopped. Haul does not download a finished file again while that file exists with \
-    the same length. After a completed run, --if-exists replace or rename downloads all files again.
+    continues where it stopped. Haul does not download a finished file again while that file exists with the \
+    same length. To download all files of a completed run again, use --if-exists replace or --if-exists \
+    rename.
 
-    The queue is a PostgreSQL database that Haul starts when it needs it. Its data are in \
-    ~/.local/state/haul (for root: /var/lib/haul) or in HAUL_STATE_DIR. Before Haul adds bytes to a partial \
-    file, it checks that the source has not changed.
+    The queue is in a PostgreSQL database that Haul starts by itself. Its data are in ~/.local/state/haul (for \
+    root: /var/lib/haul) or in HAUL_STATE_DIR. Before Haul adds bytes to a partial file, it checks that the \
+    source has not changed.
 
     With --json Haul prints one object for each file, with url, path, bytes, digest, state, error and \
     message. The path is relative to the working directory. The digest is null if Haul checked none. The \
@@ -75,14 +76,14 @@ struct GetCommand: HaulCommand {
       .value(
         "credential", "<file>", \.credential, environment: "HAUL_CREDENTIAL",
         """
-        A file with a token, password, header or certificate. Haul sends it only to the origins that the file names. \
-        'haul worker --help' shows its format.
+        A file with a token, password, header or certificate. Haul sends this secret only to the origins that the file \
+        names. 'haul worker --help' shows the format of the file.
         """
       ).from(.files),
       .flag("tree", \.tree, "Keep hosts and directories: write files to host/path/name."),
       .flag(
         "rename", \.rename,
-        "If files of the list have the same name, add numbers: a.iso, a.1.iso."),
+        "If files of the list have the same name, add numbers, such as a.iso and a.1.iso."),
       .values(
         "allow-net", "<cidr>", \.networks, environment: "HAUL_ALLOW_NET",
         "Allow redirects to these addresses, such as 10.0.0.0/8. You can repeat the option."),
@@ -120,19 +121,19 @@ struct GetCommand: HaulCommand {
   private static let ofName =
     "Haul names a file after the last part of its URL. Use -o for another name."
   private static let ofDirectory = "-d names the directory."
-  private static let ofOutput = "-o names the file, with its directory."
+  private static let ofOutput = "-o names the file and can include a directory."
   private static let ofResuming = "Run the same command again: Haul resumes by itself."
   private static let ofConnections =
     "Haul downloads each file over one connection. -j sets how many files Haul downloads at once."
   private static let ofParallel = "-j sets how many files Haul downloads at once."
   private static let ofAgent = "--header 'User-Agent: NAME' sets the user agent."
   private static let ofReferer = "--header 'Referer: URL' sets the referer."
-  private static let ofAttempts = "--max-attempts sets how often Haul tries."
+  private static let ofAttempts = "--max-attempts sets how often Haul tries each file."
   private static let ofTimeout =
-    "--stall-timeout and --connect-timeout limit how long Haul waits. A whole file has no time limit."
+    "--stall-timeout and --connect-timeout limit how long Haul waits. Haul has no time limit for a whole file."
   private static let ofReplacing = "--if-exists replace replaces a file that exists."
   private static let ofRefreshing =
-    "'haul submit --on-duplicate refresh' downloads files again if their source has changed."
+    "'haul submit --on-duplicate refresh' downloads a file again if its source has changed."
   private static let ofRedirects = "Haul follows redirects by itself."
 
   var urls: [String] = []

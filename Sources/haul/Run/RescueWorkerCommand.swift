@@ -10,14 +10,14 @@ struct RescueWorkerCommand: HaulCommand {
   static let role: PoolRole? = .admin
   static let abstract = "Hand a worker's jobs to other workers at once."
   static let discussion = """
-    Use this for a worker that hangs or that you cannot reach. The pool rescues dead workers by itself. For \
-    a healthy worker use 'haul drain', which also keeps its latest progress.
+    Use this command for a worker that hangs or that you cannot reach. The pool hands over the jobs of dead \
+    workers by itself. For a healthy worker use 'haul drain', which also keeps the latest progress.
 
-    Haul fences the worker: the pool ignores what it reports about these jobs and gives it no others. Other \
-    workers continue from the progress that it saved last. A worker that still runs learns this from its next \
-    heartbeat, within 2 seconds. It then stops writing, gives up all its jobs and exits with 0. A worker that \
-    cannot reach the database stops writing at most 15 seconds after its last heartbeat. A fenced worker can \
-    no longer give a file its final name.
+    Haul fences the worker: the pool ignores what the worker reports about these jobs and gives it no other \
+    jobs. Other workers continue from the progress that the worker saved last. A worker that still runs learns \
+    with its next heartbeat, within 2 seconds, that it is fenced. It then stops writing, gives up all its jobs \
+    and exits with 0. A worker that cannot reach the database stops writing at most 15 seconds after its last \
+    heartbeat. A fenced worker can no longer give a file its final name.
     """
   static let examples = [
     Example("haul rescue worker 7", "Rescues the jobs of worker 7. 'haul workers' shows the ids."),
@@ -64,14 +64,15 @@ struct RescueWorkerCommand: HaulCommand {
   }
 
   private static func sentence(_ rescued: JobQueue.RescuedWorker, hasSuccessor: Bool) -> String {
-    let jobs = rescued.jobs == 1 ? "its job" : "its \(rescued.jobs) jobs"
+    let jobs = rescued.jobs == 1 ? "the job" : "the \(rescued.jobs) jobs"
     let next = hasSuccessor ? "Other workers take over" : "Another worker can take over"
-    let start = rescued.hadEnded ? "has ended already" : "is fenced"
+    let start =
+      rescued.hadEnded ? "has ended already" : "is fenced and can no longer report on jobs"
     if rescued.kept > 0 {
       return
-        "\(start). \(next) \(rescued.jobs) of its \(rescued.jobs + rescued.kept) jobs now, and the rest when another session has unlocked the hosts of these jobs"
+        "\(start). \(next) \(rescued.jobs) of the \(rescued.jobs + rescued.kept) jobs now, and the other jobs once another database session has unlocked their hosts"
     }
     return rescued.jobs == 0
-      ? "\(start) and held no job" : "\(start). \(next) \(jobs)"
+      ? "\(start). It had no job" : "\(start). \(next) \(jobs) of this worker"
   }
 }

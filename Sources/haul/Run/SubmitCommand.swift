@@ -14,20 +14,19 @@ struct SubmitCommand: HaulCommand {
   static let abstract = "Submit URLs as jobs."
   static let discussion = """
     Haul reads and checks all lines before it creates the first job. If lines are wrong, it lists them and \
-    exits with 65. It skips jobs that are in the queue already, and queues them again if they had failed. You \
-    can therefore repeat a submission. Haul submits more than 100,000 lines in several steps. If the command \
-    is interrupted between two steps, run the same command again to continue. Files go to the queue's store \
-    under host/path/name.
+    exits with 65. You can repeat a submission: Haul skips lines whose job exists, but queues failed jobs \
+    again. Haul submits more than 100,000 lines in several steps. If the command is interrupted between two \
+    steps, run the same command again to continue. Files go to the queue's store under host/path/name.
 
-    With --on-duplicate refresh Haul asks the sources of completed jobs whether the file has changed, by \
-    ETag or Last-Modified. If it has not changed, the file stays and no bytes are downloaded. If it has \
-    changed, or the local file is missing or has another length, Haul downloads it again. The old file stays \
-    until the new one is complete. Options that you do not give again keep their values, except digest and \
-    length. A waiting or running job stays unchanged, because it downloads the current file anyway. To \
-    download a damaged file again, use 'haul verify --requeue JOB'.
+    With --on-duplicate refresh, Haul asks the source of each completed job by ETag or Last-Modified whether \
+    the file has changed. If the source has not changed, the local file stays and Haul downloads no bytes. If \
+    the source has changed, or the local file is missing or has another length, Haul downloads the file again. \
+    The old file stays until the new one is complete. Options that you do not give again keep their values, \
+    except digest and length. A waiting or running job stays unchanged, because it downloads the current file \
+    anyway. To download a damaged file again, use 'haul verify --requeue JOB'.
 
-    A list has one URL a line. Haul skips blank lines and lines that start with #. More URLs on a line, \
-    separated by tabs, are mirrors of the same file. Haul tries them in that order. Haul recognizes these \
+    A list has one URL a line. Haul skips blank lines and lines that start with #. If tabs separate several \
+    URLs on a line, the further URLs are mirrors. Haul tries them from left to right. Haul recognizes these \
     other formats by the content:
 
       an aria2 input file     Haul reads out, dir, checksum, header, referer
@@ -36,13 +35,13 @@ struct SubmitCommand: HaulCommand {
       a table                 with commas, semicolons or tabs
       JSON                    lines with one object each, or an array
 
-    Tables and JSON can have the fields \(ListField.names.joined(separator: ", ")). In JSON, headers and \
-    mirrors are arrays of strings. In a table, tabs separate their values. Use --url-column, --name-column \
-    and --digest-column for columns with other names, and --extract for any other text. If a file has \
-    another length or digest than the list says, its job fails.
+    Tables and JSON can have the fields \(OneOf.listed(ListField.names, by: "and")). In JSON, headers and \
+    mirrors are arrays of strings. In a table, tabs separate the headers or mirrors of a cell. Use \
+    --url-column, --name-column and --digest-column for columns with other names, and --extract for any other \
+    text. If a file has another length or digest than the list says, its job fails.
 
-    Do not put user names, passwords or tokens into a list, a URL or a header: the database would store \
-    them. Name a credential instead, which is a file on the workers.
+    Do not put user names, passwords or tokens into a list, a URL or a header: the database would store them. \
+    Give the name of a credential instead. A credential is a file on the machines of the workers.
     """
   static let examples = [
     Example(
@@ -53,7 +52,7 @@ struct SubmitCommand: HaulCommand {
       "Submits a list and waits until all jobs have ended. Exits with 1 if some failed."),
     Example(
       "haul submit https://example.org/b.iso --credential archive --header 'DNT: 1'",
-      "Workers log in with their credential archive."),
+      "Workers log in with the credential archive, and also send the header."),
     Example(
       "haul submit -q -i list.txt", "Prints the first and the last id of these jobs, for a script."),
     Example(
@@ -68,14 +67,16 @@ struct SubmitCommand: HaulCommand {
       .value(
         "on-duplicate", "<policy>", \.onDuplicate,
         """
-        What to do if a job with the same path exists. skip ignores the line if its URL is the same. refresh downloads \
-        the file again if its source has changed. replace replaces the job. error fails.
+        What to do if a job with the same path exists. skip ignores a line with the same URL. refresh \
+        downloads the file again if the source has changed. replace replaces the job. error treats the line as \
+        wrong.
         """
       ),
       .value("queue", "<name>", \.queue, environment: "HAUL_QUEUE", "The queue to submit to.")
         .from(.names("queue")),
       .value(
-        "batch", "<name>", \.batch, "The batch of these jobs. You can select them by this name."
+        "batch", "<name>", \.batch,
+        "The batch of these jobs. Other commands can select the jobs by this name."
       ).from(.names("batch")),
       .value(
         "priority", "<n>", \.priority, in: 0...9,
@@ -272,22 +273,23 @@ struct SubmitCommand: HaulCommand {
     func warn(_ text: String) { display.say("haul submit: \(text)", as: .warning) }
     // The user did not ask for an invented batch.
     for elsewhere in reply.elsewhere where elsewhere.kind == .queue || self.batch != nil {
-      let place = "\(elsewhere.name == nil ? "no " : "")\(elsewhere.kind)"
+      let isOne = elsewhere.jobs == 1
+      let place = elsewhere.name.map { "in the \(elsewhere.kind) \($0)" }
+      let jobs = isOne ? "this job" : "these jobs"
       warn(
-        "\(counted(elsewhere.jobs, "URL")) \(elsewhere.jobs == 1 ? "exists" : "exist") already "
-          + "in \([place, elsewhere.name].compactMap { $0 }.joined(separator: " ")): "
-          + "\(elsewhere.jobs == 1 ? "it stays" : "they stay") there"
+        "\(counted(elsewhere.jobs, "URL")) already \(isOne ? "has a job" : "have jobs") "
+          + "\(place ?? "without a \(elsewhere.kind)"). "
           + (elsewhere.kind == .queue
-            ? ". To move \(elsewhere.jobs == 1 ? "it" : "them") here and download \(elsewhere.jobs == 1 ? "it" : "them") again, use --on-duplicate replace"
-            : ""))
+            ? "To move \(jobs) to the queue \(queue) and download the \(isOne ? "file" : "files") again, use --on-duplicate replace"
+            : "Haul does not add \(jobs) to the batch \(batch ?? "")"))
     }
     if !reply.moved.isEmpty { warn(reply.departures) }
     if reply.unchecked > 0 {
       warn(
-        "\(counted(reply.unchecked, "URL")) \(reply.unchecked == 1 ? "exists" : "exist") already; "
-          + "Haul does not compare the new digest"
+        "\(counted(reply.unchecked, "URL")) already \(reply.unchecked == 1 ? "has a job" : "have jobs"). "
+          + "Haul does not compare \(reply.unchecked == 1 ? "its file with the new digest" : "their files with the new digests")"
           + (onDuplicate == .refresh
-            ? "" : ". To compare it once the file is complete, use --on-duplicate refresh")
+            ? "" : ". To compare a complete file with a new digest, use --on-duplicate refresh")
       )
     }
     if priority != nil && reply.skipped + reply.requeued > 0 {
@@ -332,8 +334,9 @@ extension SubmitReply {
     let jobs = moved.reduce(0) { $0 + $1.jobs }
     let names = moved.prefix(Self.named).map { "\($0.jobs) from \($0.batch)" }
     let more = moved.count - names.count
+    let rest = more > 0 ? ["others from \(more) more \(more == 1 ? "batch" : "batches")"] : []
     return "--on-duplicate replace moved \(counted(jobs, "job")) out of other batches: "
-      + names.joined(separator: ", ") + (more > 0 ? ", and others from \(more) more batches" : "")
+      + OneOf.listed(names + rest, by: "and")
   }
 }
 

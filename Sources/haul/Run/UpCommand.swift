@@ -15,17 +15,17 @@ struct UpCommand: HaulCommand {
   static let name = "up"
   static let abstract = "Run a whole pool in this terminal: database, coordinator and workers."
   static let discussion = """
-    You do not have to set anything up. Haul has its own database, and other commands on this machine find \
-    it while it runs. Jobs stay in the database until the next run. It is in ~/.local/state/haul (for root: \
-    /var/lib/haul) or in HAUL_STATE_DIR. The store for the files is called main. It has a queue named main \
-    and a queue named default, which takes jobs submitted without --queue.
+    You do not have to set anything up. 'haul up' has its own database, and other commands on this machine \
+    find it while 'haul up' runs. Jobs stay in the database until the next run. The database is in \
+    ~/.local/state/haul (for root: /var/lib/haul) or in HAUL_STATE_DIR. The store for the files is called \
+    main. It has a queue named main and a queue named default, which takes jobs submitted without --queue.
 
     SIGTERM, SIGINT or SIGHUP stops the pool gracefully. The next run continues interrupted downloads. A \
     second signal stops the pool at once.
 
-    All workers run in this process. The pool ends when 'haul drain' has ended the last of them. To stop or \
-    kill a worker on its own, run 'haul worker' in another terminal. You can start and stop such workers at \
-    any time.
+    All workers run in this process. The pool stops when 'haul drain' has stopped the last of these workers. \
+    For a worker that you can stop on its own, run 'haul worker' in another terminal. You can start and stop \
+    such workers at any time.
     """
   static let examples = [
     Example(
@@ -39,7 +39,7 @@ struct UpCommand: HaulCommand {
       .value("workers", "<n>", \.workers, in: 0...64, "The number of workers in this process."),
       .value(
         "store", "<dir>", \.directory,
-        "The directory for the files, which get the path host/path/name. Haul creates it if it is missing. Default: the directory of the last run, or ./downloads."
+        "The directory for the files. Haul writes them under host/path/name, and creates the directory if it is missing. Default: the directory of the last run, or ./downloads."
       ),
       .value(
         "concurrency", short: "j", or: "c", "<n>", \.concurrency, in: 1...1024,
@@ -83,14 +83,14 @@ struct UpCommand: HaulCommand {
       case .interruptedElsewhere(let jobs, let directory):
         let path = SafeText.visible(directory)
         StandardStream.say(
-          "haul up: found \(counted(jobs, "interrupted file")) in \(path). To continue, use --store \(shellWord(path)) "
-            + "or also run 'haul worker --store \(UpRun.store)=\(path)'. Otherwise the downloads start again here "
-            + "from the first byte after five minutes.\n")
+          "haul up: found \(counted(jobs, "interrupted file")) in \(path). To continue these downloads, use "
+            + "--store \(shellWord(path)) or also run 'haul worker --store \(UpRun.store)=\(path)'. Otherwise the downloads "
+            + "start again from the first byte after five minutes.\n")
       case .settled(let lease) where lease.state == .failed:
         failures.withLock { $0.add(lease.cause?.rawValue ?? lease.state.rawValue) }
       case .settled: break
       case .drained:
-        StandardStream.say("haul up: all workers were drained. The pool ends.\n")
+        StandardStream.say("haul up: all workers were drained. The pool stops.\n")
       case .closed: database.info(.databaseStopped)
       }
     }
@@ -103,8 +103,8 @@ struct UpCommand: HaulCommand {
   private static func conclude(_ failures: FailureTally) {
     if failures.count == 0 { return }
     StandardStream.say(
-      "haul up: \(counted(failures.count, "failure")) (\(failures.list)). While 'haul up' runs, 'haul failures' shows why, and 'haul retry --state failed' "
-        + "retries them.\n")
+      "haul up: \(counted(failures.count, "failure")) (\(failures.list)). While 'haul up' runs, 'haul failures' shows the causes, and 'haul retry --state failed' "
+        + "retries the failed jobs.\n")
   }
 
   /// Returns whether `directory` is the directory that a first run would use: `downloads` in the current directory.
@@ -116,8 +116,8 @@ struct UpCommand: HaulCommand {
   private var rules: String {
     let allowed = networks.map(\.description).joined(separator: ", ")
     return networks.isEmpty
-      ? "private networks are blocked (use --allow-net CIDR to allow some)"
-      : "only these private networks are allowed: \(allowed)"
+      ? "Haul blocks private networks (use --allow-net CIDR to allow some)"
+      : "Haul allows only these private networks: \(allowed)"
   }
 
   private static func greet(
@@ -128,13 +128,15 @@ struct UpCommand: HaulCommand {
     let note =
       set.isEmpty
       ? ""
-      : "\n\n'haul up' ignores \(set.joined(separator: ", ")). Other commands use \(set.count == 1 ? "it" : "them") and go to another database.\n"
-        + "For this pool, run them as below."
+      : "\n\n'haul up' ignores \(OneOf.listed(set, by: "and")). Other commands use \(set.count == 1 ? "this variable" : "these variables") and connect to another database.\n"
+        + "To use this pool, run the commands as shown below."
     StandardStream.say(
       """
 
       Files land in \(place).
-      At most \(counted(perHost, "file")) at once from one host (use 'haul host set' to change this); \(rules).\(note)
+      Haul downloads at most \(counted(perHost, "file")) at once from one host.
+      Use 'haul host set' to change this limit.
+      \(rules).\(note)
       In another terminal:
         \(without)haul submit URL…    adds jobs; 'haul jobs' lists them
         psql "\(conninfo)"

@@ -63,11 +63,11 @@ struct CommandLineTests {
     ),
     Refusal(
       "submit http://h/a --record-digest", 64,
-      "haul submit: unknown option '--record-digest': Haul records the SHA-256 of each file by default; --no-record-digest turns it off."
+      "haul submit: unknown option '--record-digest': Haul records the SHA-256 of each file by default. With --no-record-digest, Haul does not record it."
     ),
     Refusal(
       "queue set q --record-digest yes", 64,
-      "haul queue set: unknown option '--record-digest': Haul records the SHA-256 of each file by default; --no-record-digest turns it off."
+      "haul queue set: unknown option '--record-digest': Haul records the SHA-256 of each file by default. With --no-record-digest, Haul does not record it."
     ),
     Refusal("worker --store a=/a --store a=/b", 64, "haul worker: the store a is given twice."),
     Refusal(
@@ -126,7 +126,7 @@ struct CommandLineTests {
       #expect(again.standardOutput == ["submitted 0 jobs, 1 existed already, 0 queued again"])
       #expect(
         again.standardError == [
-          "haul submit: 1 URL exists already; Haul does not compare the new digest. To compare it once the file is complete, use --on-duplicate refresh"
+          "haul submit: 1 URL already has a job. Haul does not compare its file with the new digest. To compare a complete file with a new digest, use --on-duplicate refresh"
         ])
       _ = try await haul(["submit", "http://127.0.0.1:8077/a", "--batch", "monday"], on: database)
       for refusal in Refusal.contradictions(storeAt: directory.path) {

@@ -206,7 +206,7 @@ struct ListFormatTests {
       ])
       #expect(
         output.notices == [
-          "haul submit: 2 URLs exist already in batch mirror: they stay there"
+          "haul submit: 2 URLs already have jobs in the batch mirror. Haul does not add these jobs to the batch other"
         ])
       #expect(output.standardOutput == ["submitted 1 job, 2 existed already, 0 queued again"])
     }
@@ -219,14 +219,14 @@ struct ListFormatTests {
       let output = try await pool.haul(["submit", "http://h/a", "http://h/c", "--queue", "night"])
       #expect(
         output.notices == [
-          "haul submit: 1 URL exists already in queue default: it stays there. To move it here and download it again, use --on-duplicate replace"
+          "haul submit: 1 URL already has a job in the queue default. To move this job to the queue night and download the file again, use --on-duplicate replace"
         ])
       #expect(output.standardOutput == ["submitted 1 job, 1 existed already, 0 queued again"])
       try await pool.command("cancel", "1")
       let again = try await pool.haul(["submit", "http://h/a", "--queue", "night"])
       #expect(
         again.notices == [
-          "haul submit: 1 URL exists already in queue default: it stays there. To move it here and download it again, use --on-duplicate replace"
+          "haul submit: 1 URL already has a job in the queue default. To move this job to the queue night and download the file again, use --on-duplicate replace"
         ])
       #expect(again.standardOutput == ["submitted 0 jobs, 0 existed already, 1 queued again"])
       let first = try await pool.haul(["submit", "http://h/b", "--priority", "0"])

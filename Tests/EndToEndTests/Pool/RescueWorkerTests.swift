@@ -18,7 +18,7 @@ import Testing
       let output = try await pool.command("rescue", "worker", "\(number)")
       #expect(
         output == [
-          "worker \(number) (\(try await machine(pool, number))) is fenced. Other workers take over its job"
+          "worker \(number) (\(try await machine(pool, number))) is fenced and can no longer report on jobs. Other workers take over the job of this worker"
         ])
       // Nobody has told its process anything.
       #expect(try await first.exit() == .code(0))
@@ -38,7 +38,7 @@ import Testing
       #expect(
         again == ["{\"worker\":\(number),\"jobs\":0,\"ended\":true,\"kept\":0}"])
       let said = try await pool.command("rescue", "worker", "\(number)")
-      #expect(said.last?.hasSuffix("has ended already and held no job") == true)
+      #expect(said.last?.hasSuffix("has ended already. It had no job") == true)
     }
   }
 

@@ -65,7 +65,7 @@ struct SubmitQuietTests {
       let output = try await pool.haul(command + all)
       #expect(
         output.notices == [
-          "haul submit: --on-duplicate replace moved 3 jobs out of other batches: 2 from monday, 1 from tuesday"
+          "haul submit: --on-duplicate replace moved 3 jobs out of other batches: 2 from monday and 1 from tuesday"
         ])
       #expect(try await pool.haul(command + all).notices == [])
       // -q does not hide that jobs leave a batch.
