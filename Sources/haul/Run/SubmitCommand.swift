@@ -67,9 +67,9 @@ struct SubmitCommand: HaulCommand {
       .value(
         "on-duplicate", "<policy>", \.onDuplicate,
         """
-        What to do if a job with the same path exists. skip ignores a line with the same URL. refresh \
-        downloads the file again if the source has changed. replace replaces the job. error treats the line as \
-        wrong.
+        What to do if a job with the same path exists. skip ignores the line if it has the same URL as the \
+        job. refresh downloads the file again if the source has changed. replace replaces the job. error \
+        treats the line as wrong.
         """
       ),
       .value("queue", "<name>", \.queue, environment: "HAUL_QUEUE", "The queue to submit to.")

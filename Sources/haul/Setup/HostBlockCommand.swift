@@ -21,7 +21,7 @@ struct HostBlockCommand: HaulCommand {
     [
       .value(
         "for", "<duration>", \.time, in: .seconds(1) ... .seconds(365 * 86_400),
-        "The length of the block: 90s, 2h, 1d.")
+        "The length of the block, such as 90s, 2h or 1d.")
     ] + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
     .required("name", \.host, "A host such as example.org or example.org:8443.")

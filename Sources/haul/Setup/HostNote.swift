@@ -8,7 +8,9 @@ extension JobQueue {
   /// without the host.
   func note(onHost host: String, undo: String) async throws -> String? {
     guard host != "*", try await !hasJobs(onHost: host) else { return nil }
-    let absence = "no job has \(host.hasPrefix("*") ? "such a" : "this") host yet"
+    let absence =
+      host.hasPrefix("*")
+      ? "no job has a host that matches this pattern yet" : "no job has this host yet"
     // A host that was misspelt earlier is known too, so the similar host must have jobs.
     if let near = Suggestion.nearest(to: host, among: try await names("host", near: host)),
       try await hasJobs(onHost: near)

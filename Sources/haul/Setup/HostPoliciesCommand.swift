@@ -7,20 +7,21 @@ struct HostPoliciesCommand: HaulCommand {
   static let name = "policies"
   static let abstract = "List the limits that were set for hosts."
   static let discussion = """
-    CAP is the transfer limit: how many transfers may run at once for each host. If several patterns match \
-    a host, an exact name wins. Otherwise the longest suffix wins. Without a match the transfer limit is 4. \
-    BURST is how many transfers may start at once after a pause. HOSTS counts the hosts with jobs that match \
-    the pattern.
+    CAP is the transfer limit: how many transfers may run at once for each host. If several patterns match a \
+    host, an exact name wins. Otherwise the pattern with the longest suffix wins. Without a match the transfer \
+    limit is 4. BURST is how many transfers may start at once after a time without starts. HOSTS counts the \
+    hosts with jobs that match the pattern.
     """
   static let examples = [
     Example("haul host policies", "Lists everything that 'haul host set' has set."),
-    Example("haul host policies --json", "Prints the same as JSON."),
+    Example("haul host policies --json", "Prints this list as JSON."),
   ]
   static let options: [Option<Self>] =
     group(\.limit) + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
     .repeated(
-      "pattern", \.patterns, isRequired: false, "Hosts or patterns, as they were set. Default: all."
+      "pattern", \.patterns, isRequired: false,
+      "Hosts or patterns, as they were given to 'haul host set'. Default: all."
     ).from(.names("policy"))
   ]
 

@@ -8,14 +8,15 @@ import Terminal
 struct HostSetCommand: HaulCommand {
   static let name = "set"
   static let role: PoolRole? = .admin
-  static let abstract = "Set how many transfers a host may have, and how often one may start."
+  static let abstract =
+    "Set how many transfers a host may have at once, and how often a transfer may start."
   static let discussion = """
     The limits apply to the whole pool and to transfers that start from now on. If you lower the transfer \
-    limit, running transfers continue. If several patterns match a host, an exact name wins, then the \
-    longest suffix. Without a match the transfer limit is 4, with no start interval.
+    limit, running transfers continue. If several patterns match a host, an exact name wins. Otherwise the \
+    pattern with the longest suffix wins. Without a match the transfer limit is 4, with no start interval.
 
-    If a host answers 429, or 503 with Retry-After, Haul halves its transfer limit. For every 20 completed \
-    jobs it raises the limit by one, up to the limit that you set.
+    If a host answers 429, or 503 with Retry-After, Haul halves the transfer limit of this host. For every 20 \
+    completed jobs, Haul raises the limit by one, up to the limit that you set.
     """
   static let examples = [
     Example("haul host set example.org --cap 2", "Allows two transfers at once from example.org."),
@@ -24,7 +25,7 @@ struct HostSetCommand: HaulCommand {
       "Allows eight transfers at once from each host below example.org."),
     Example(
       "haul host set example.org --interval 500ms --burst 3",
-      "Allows two starts a second, and three starts at once after a pause."),
+      "Allows two starts per second, and up to three starts at once after a time without starts."),
   ]
   static let options: [Option<Self>] =
     [
@@ -33,15 +34,19 @@ struct HostSetCommand: HaulCommand {
         "The transfer limit: how many transfers may run at once."),
       .value(
         "interval", "<duration>", \.interval, in: .zero ... .seconds(86_400),
-        "The start interval: the shortest time between two starts, such as 500ms. 0 removes it."),
+        "The start interval: the shortest time between two starts, such as 500ms. 0 removes the interval."
+      ),
       .value(
         "burst", "<n>", \.burst, in: 1...10_000,
-        "How many transfers may start at once after a pause. Later transfers then wait longer to compensate."
+        "How many transfers may start at once after a time without starts. Later transfers then wait longer to compensate."
       ),
     ] + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
-    .required("name", \.host, "A host such as example.org or example.org:8443, '*.suffix' or '*'.")
-      .from(.names("host"))
+    .required(
+      "name", \.host,
+      "A host such as example.org or example.org:8443, or a pattern: '*.suffix' or '*'."
+    )
+    .from(.names("host"))
   ]
 
   var host = HostArgument.unset
@@ -65,8 +70,8 @@ struct HostSetCommand: HaulCommand {
     }
     let parts = [
       cap.map { "at most \(counted($0, "transfer")) at once" },
-      interval.map { $0 == .zero ? "no interval" : "\($0.argument) between starts" },
-      burst.map { "\(counted($0, "start")) at once after a pause" },
+      interval.map { $0 == .zero ? "no start interval" : "\($0.argument) between starts" },
+      burst.map { "up to \(counted($0, "start")) at once after a time without starts" },
     ]
     try output.print(
       [

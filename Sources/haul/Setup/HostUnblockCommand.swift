@@ -10,13 +10,13 @@ struct HostUnblockCommand: HaulCommand {
   static let role: PoolRole? = .admin
   static let abstract = "Let jobs of a blocked host start again."
   static let discussion = """
-    This ends a block that an operator set, that followed failures, or that the host asked for. The host \
-    gets its full transfer limit again. Jobs that wait for their next attempt still wait: see \
+    The command ends any block of the host: an operator set it, it followed failures, or the host asked for \
+    it. The host gets its full transfer limit again. Jobs that wait for their next attempt still wait: see \
     'haul jobs --state scheduled'.
     """
   static let examples = [
     Example("haul host unblock example.org", "Lets the waiting jobs of example.org start."),
-    Example("haul host unblock example.org --json", "Does the same and prints JSON."),
+    Example("haul host unblock example.org --json", "Unblocks example.org and prints JSON."),
   ]
   static let options: [Option<Self>] = group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
@@ -42,12 +42,12 @@ struct HostUnblockCommand: HaulCommand {
     if scheduled.jobs == 0 { return "" }
     let next = HumanFormat.duration(scheduled.next)
     let last = HumanFormat.duration(scheduled.last)
-    let wait =
-      scheduled.jobs == 1
-      ? "job still waits for its start time" : "jobs still wait for their start times"
-    let times = next == last ? "in \(next)" : "the next in \(next), the last in \(last)"
+    let wait = scheduled.jobs == 1 ? "job still waits" : "jobs still wait"
+    let times =
+      next == last
+      ? " and can start in \(next)" : ". The first can start in \(next), the last in \(last)"
     return
-      ". \(scheduled.jobs) \(wait), \(times). List \(scheduled.jobs == 1 ? "it" : "them") with: "
+      ". \(scheduled.jobs) \(wait)\(times). List \(scheduled.jobs == 1 ? "it" : "them") with: "
       + "haul jobs --state scheduled --host \(shellWord(host))"
   }
 }

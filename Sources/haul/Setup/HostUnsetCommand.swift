@@ -8,8 +8,8 @@ struct HostUnsetCommand: HaulCommand {
   static let role: PoolRole? = .admin
   static let abstract = "Remove the limits that were set for a host."
   static let discussion = """
-    The hosts then get the limits of the longest suffix that still matches. Without a match the transfer \
-    limit is 4, with no start interval.
+    Each host then gets the limits of the pattern with the longest suffix that still matches. Without a match \
+    the transfer limit is 4, with no start interval.
     """
   static let examples = [
     Example("haul host unset example.org", "Removes the limits of example.org."),

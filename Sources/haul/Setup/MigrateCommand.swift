@@ -9,15 +9,16 @@ struct MigrateCommand: HaulCommand {
   static let abstract = "Create or upgrade the database schema."
   static let discussion = """
     In an empty database the command creates the schema haul and its roles. It upgrades an older schema. You \
-    can run it at any time on a live pool, and as often as you like. Programs of the previous version \
-    continue to work. The command does not touch a newer schema. It replaces newer functions only with \
-    --force. If something blocks its tables for a minute, such as a dump, it gives up. The first run needs a \
-    user that may create roles and schemas, but no superuser. A member of \
-    \(PoolRole.admin.name(RolePrefix.usual)) can upgrade.
+    can run it at any time on a live pool, and as often as you like. Programs of the previous version continue \
+    to work. The command does not touch a newer schema. It replaces newer functions only with --force. If \
+    another session, such as a dump, locks the tables for a minute, the command gives up. The first run needs \
+    a user that may create roles and schemas, but no superuser. A member of \
+    \(PoolRole.admin.name(RolePrefix.usual)) can upgrade the schema.
 
-    Roles belong to the whole server. If another pool has \(PoolRole.names(RolePrefix.usual)), this command \
-    stops and changes nothing. Use --role-prefix films to give the new pool \(PoolRole.names("films")). If \
-    two pools share roles, logins of each pool can use the other pool. A pool keeps its roles.
+    Roles belong to the whole PostgreSQL server. If another pool has \(PoolRole.names(RolePrefix.usual)), this \
+    command stops and changes nothing. Use --role-prefix films to give the new pool \
+    \(PoolRole.names("films")). If two pools share roles, logins of each pool can use the other pool. Later \
+    runs do not change the roles of a pool.
     """
   static let examples = [
     Example("haul migrate", "Migrates the database that PGHOST and PGDATABASE name."),
@@ -35,7 +36,7 @@ struct MigrateCommand: HaulCommand {
         "Use the roles of another pool. Logins of each pool can then use the other pool."),
       .flag(
         "force", \.isForced,
-        "Replace the functions and views of a newer Haul with those of this one."),
+        "Replace the functions and views of a newer Haul with the older ones of this program."),
     ] + group(\.output) + group(\.database)
 
   var rolePrefix: RolePrefixName?

@@ -8,7 +8,7 @@ struct QueueCreateCommand: HaulCommand {
   static let role: PoolRole? = .admin
   static let abstract = "Create a queue on a store."
   static let discussion = """
-    Several queues can share a store. You can watch, steer and serve them separately. 'haul store init' \
+    Several queues can share a store. You can watch, steer and serve each queue separately. 'haul store init' \
     creates a queue with the name of the store.
     """
   static let examples = [

@@ -36,12 +36,12 @@ struct QueuePauseCommand: QueueSwitchCommand {
   static let consequence = "is paused; running jobs continue"
   static let abstract = "Stop starting jobs from a queue."
   static let discussion = """
-    The pause applies to the whole queue at once. Running jobs continue, and jobs that you submit later wait \
-    too. This differs from 'haul pause --queue', which stops and pauses each job that the queue has now.
+    The pause applies to the whole queue at once. Running jobs continue. Waiting jobs and jobs that you submit \
+    later do not start. 'haul pause --queue' differs: it stops and pauses each job that the queue has now.
     """
   static let examples = [
     Example("haul queue pause films", "Starts no more jobs of films."),
-    Example("haul queue pause films --json", "Does the same and prints JSON."),
+    Example("haul queue pause films --json", "Pauses the queue films and prints JSON."),
   ]
 
   var queue = ""

@@ -6,12 +6,12 @@ struct QueueResumeCommand: QueueSwitchCommand {
   static let consequence = "is resumed"
   static let abstract = "Resume a paused queue."
   static let discussion = """
-    This ends 'haul queue pause'. Jobs that were paused on their own stay paused. To resume them, use 'haul \
-    resume --queue'.
+    The command ends a pause that 'haul queue pause' began. Jobs that 'haul pause' paused stay paused. To \
+    resume these jobs, use 'haul resume --queue'.
     """
   static let examples = [
     Example("haul queue resume films", "Lets waiting jobs of films start."),
-    Example("haul queue resume films --json", "Does the same and prints JSON."),
+    Example("haul queue resume films --json", "Resumes the queue films and prints JSON."),
   ]
 
   var queue = ""

@@ -10,8 +10,8 @@ struct QueueSetCommand: HaulCommand {
   static let abstract = "Set a queue's limit, weight and default job options."
   static let discussion = """
     The limit applies to jobs that start from now on. If a worker serves several queues, the weights set how \
-    often it looks at each queue first. With weights 3 and 1, it looks at the heavier queue first three times \
-    out of four.
+    often the worker looks for jobs in each queue first. With weights 3 and 1, it looks in the queue with \
+    weight 3 first three times out of four.
 
     Job options are defaults for jobs submitted from now on. The value none removes a default. 'haul queues' \
     shows the defaults.
@@ -31,7 +31,8 @@ struct QueueSetCommand: HaulCommand {
         "How many jobs of the queue may run at once in the whole pool. none removes the limit."),
       .value(
         "weight", "<n>", \.weight, in: 1...1000,
-        "How often a worker looks at this queue first, compared with its other queues."),
+        "How often a worker looks for jobs in this queue first, compared with the other queues that it serves."
+      ),
     ] + group(\.defaults) + group(\.output) + group(\.database)
   static let habits = JobOptionTable.habits
   static let operands: [Operand<Self>] = [

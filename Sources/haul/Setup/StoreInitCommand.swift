@@ -9,16 +9,16 @@ import Worker
 struct StoreInitCommand: HaulCommand {
   static let name = "init"
   static let role: PoolRole? = .admin
-  static let abstract = "Set up a directory as an instance of a store."
+  static let abstract = "Set up a directory for a store."
   static let discussion = """
-    Haul writes a marker with a random id below .haul in the directory, and records it in the database. It \
-    also creates a queue with the name of the store. The first store also gets the queue default, which \
-    takes jobs submitted without --queue.
+    Haul writes a marker with a random id below .haul in the directory, and records the marker in the \
+    database. It also creates a queue with the name of the store. The first store also gets the queue default, \
+    which takes jobs submitted without --queue.
 
-    If several machines mount the same share, run this once: they all see the same marker. Run it for each \
-    local disk. You can run it again without changing anything. Haul refuses a directory whose marker this \
-    database does not know, because it belongs to another pool or to a lost database. To use it anyway, give \
-    --adopt.
+    If several machines mount the same share, run the command once: all machines see the same marker. If the \
+    machines have local disks, run the command for each disk. A second run for the same directory changes \
+    nothing. Haul refuses a directory whose marker this database does not know, because the directory belongs \
+    to another pool or to a lost database. To use the directory anyway, give --adopt.
     """
   static let examples = [
     Example("haul store init films /srv/films", "Sets up /srv/films as the store films."),
@@ -28,7 +28,7 @@ struct StoreInitCommand: HaulCommand {
     [
       .flag(
         "adopt", \.adopts,
-        "Use a directory that is a store of another database. Both pools can use it at once. They share the finished files, but not the part files."
+        "Use a directory that is a store of another database. Both pools can use the directory at once. They share the finished files, but not the part files."
       )
     ] + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
@@ -81,7 +81,7 @@ struct StoreInitCommand: HaulCommand {
 
   /// The text if no queue was created, because another store's queue has the name.
   private var noQueue: String {
-    "; no queue uses this store yet, because the queue \(store.argument) belongs to another store. Create one with: "
+    "; no queue uses this store yet, because the queue \(store.argument) belongs to another store. Create a queue with: "
       + "haul queue create NAME --store \(store.argument)"
   }
 
@@ -103,8 +103,9 @@ struct StoreInitCommand: HaulCommand {
     if try await queue.stores().contains(where: { $0.marker == marker }) { return }
     throw ExitError(
       .configuration,
-      "\(directory) is already a store of another database. Name that database with --database, or use the directory "
-        + "here too with: haul store init --adopt \(store.argument) \(shellWord(directory))")
+      "\(directory) is already a store of another database. "
+        + "Name that database with --database, or use the directory in this pool too with: "
+        + "haul store init --adopt \(store.argument) \(shellWord(directory))")
   }
 
   private func initialise() throws -> (marker: String, root: String) {

@@ -5,14 +5,15 @@ import Terminal
 
 struct StoreListCommand: HaulCommand {
   static let name = "list"
-  static let abstract = "List stores with their instances."
+  static let abstract = "List stores with their directories."
   static let discussion = """
-    A directory that several machines share is one instance. Each local disk is an instance of its own. ROOT \
-    is the path of the directory on MACHINE. WORKERS counts the live workers that mount the directory.
+    An instance is one directory of a store. A directory that several machines share is one instance. Each \
+    local disk is an instance of its own. ROOT is the path of the directory on MACHINE. WORKERS counts the \
+    live workers that mount the directory.
     """
   static let examples = [
     Example("haul store list", "Lists all stores."),
-    Example("haul store list --json", "Prints the same as JSON."),
+    Example("haul store list --json", "Prints all stores as JSON."),
   ]
   static let options: [Option<Self>] =
     group(\.limit) + group(\.output) + group(\.database)

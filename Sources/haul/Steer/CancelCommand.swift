@@ -8,15 +8,15 @@ struct CancelCommand: ControlCommand {
   static let abstract = "Cancel jobs, or undo a cancellation."
   static let discussion = """
     Waiting and paused jobs end at once. Haul asks the workers of running jobs to stop, and counts these jobs \
-    too. It never touches a finished file. It keeps a partial file for one hour: until then --undo or 'haul \
-    retry' continues the download. Later the download starts at the first byte. --undo queues all cancelled \
-    jobs that you name, also jobs that were paused before. With --batch alone, no job that the batch has now \
-    starts any more, even if it takes a while to cancel all jobs. Jobs that you submit to the batch later \
-    do start.
+    too. It never touches a finished file. It keeps a partial file for one hour. Within this hour, --undo or \
+    'haul retry' continues the download. Later the download starts again from the first byte. --undo queues \
+    all cancelled jobs that you name, including jobs that were paused before. With --batch alone, none of the \
+    jobs that the batch has now starts any more, even while Haul is still cancelling jobs. Jobs that you \
+    submit to the batch later do start.
     """
   static let examples = [
     Example("haul cancel --batch films", "Cancels the remaining jobs of the batch films."),
-    Example("haul cancel --batch films --undo", "Queues its cancelled jobs again."),
+    Example("haul cancel --batch films --undo", "Queues the cancelled jobs of the batch again."),
     Example("haul cancel --queue default --state paused", "Cancels the paused jobs of a queue."),
   ]
   static let options: [Option<Self>] =
@@ -56,6 +56,6 @@ struct CancelCommand: ControlCommand {
 
   func note(_ count: Int) -> String {
     undo || selectors.state != nil || selectors.error != nil
-      ? "" : ". Within one hour --undo queues them again and keeps their partial files"
+      ? "" : ". Within one hour, --undo queues these jobs again and keeps the partial files"
   }
 }

@@ -9,7 +9,7 @@ struct PauseCommand: ControlCommand {
     Haul asks the workers of running jobs to stop, which takes a few seconds. The count includes these jobs. \
     Haul pauses each job on its own: with --queue it pauses the jobs that the queue has now. To stop all \
     starts from a queue, use 'haul queue pause'. With --batch alone, none of the batch's current jobs starts \
-    from now on, even if it takes a while to pause all jobs. Jobs that you submit to the batch later do start.
+    from now on, even while Haul is still pausing jobs. Jobs that you submit to the batch later do start.
     """
   static let examples = [
     Example("haul pause --batch films", "Pauses the remaining jobs of the batch films."),

@@ -9,7 +9,8 @@ struct PrioritizeCommand: HaulCommand {
   static let abstract = "Change the priority of jobs."
   static let discussion = """
     The new priority applies at once to waiting and paused jobs. For a running job it applies when the job \
-    waits again. Jobs with low priority also get a turn from time to time, so no job waits forever.
+    waits again. One of eight claims of a worker takes jobs in another order, so that no job with low priority \
+    waits forever.
     """
   static let examples = [
     Example("haul prioritize --batch films --priority 0", "Runs the batch films first."),
@@ -49,6 +50,7 @@ struct PrioritizeCommand: HaulCommand {
     try output.print(
       [.init("jobs", .number(count))],
       orSay: count == 0
-        ? "no matching job to prioritize" : "\(counted(count, "job")) at priority \(priority)")
+        ? "no matching job to prioritize"
+        : "\(counted(count, "job")) now \(count == 1 ? "has" : "have") priority \(priority)")
   }
 }

@@ -10,14 +10,16 @@ struct ReplaceURLCommand: HaulCommand {
   static let role: PoolRole? = .submitter
   static let abstract = "Give jobs new URLs, for example after signed URLs have expired."
   static let discussion = """
-    Each line of the file is a new URL, or an old URL, a space and a new URL. Haul gives a new URL to the job whose \
-    URL is the same up to the '?'. It does not change the mirrors of a job.
+    Each line of the file is a new URL, or an old URL, a space and a new URL. A line with only a new URL \
+    applies to the job whose URL is the same up to the '?'. Haul does not change the mirrors of a job.
 
-    The command stops running jobs first. Then it queues every job that has a new URL, also failed and paused ones. \
-    It does not change completed or cancelled jobs. If you interrupt the command, some jobs may stay paused: run it again.
+    The command stops running jobs first. Then it queues every job that has a new URL, including failed and \
+    paused jobs. It does not change completed or cancelled jobs. If you interrupt the command, some jobs may \
+    stay paused: run the command again.
 
-    Haul resumes a part file if only the query differs, or if the server sends the same strong ETag for both URLs. It \
-    compares 64 KiB with the part file first. Otherwise it starts from the first byte.
+    Haul resumes a part file if only the query of the URL differs, or if the server sends the same strong ETag \
+    for both URLs. It first compares 64 KiB from the new URL with the part file. In all other cases the \
+    download starts from the first byte.
     """
   static let examples = [
     Example(
@@ -25,14 +27,14 @@ struct ReplaceURLCommand: HaulCommand {
       "Gives the jobs of the batch films new signed URLs."),
     Example(
       "haul replace-url --batch films --map signed.txt --skip-bad",
-      "Does the same, and skips URLs that match no job."),
+      "Gives these jobs new URLs, and skips URLs that match no job."),
   ]
   static let options: [Option<Self>] =
     [
-      .value("batch", "<name>", \.batch, "The batch of the jobs; required.")
+      .value("batch", "<name>", \.batch, "The batch of the jobs. Required.")
         .from(.names("batch")),
       .value(
-        "map", "<file>", \.map, "The file with the new URLs; - is standard input. Required."
+        "map", "<file>", \.map, "The file with the new URLs. - is standard input. Required."
       ).from(.files),
       .flag("skip-bad", \.skipsBad, "Skip lines that are wrong or match no job."),
     ] + group(\.progress) + group(\.output) + group(\.database)
@@ -76,8 +78,8 @@ struct ReplaceURLCommand: HaulCommand {
     display.clear()
     try output.print(
       [.init("replaced", .number(replaced)), .init("unchanged", .number(replacement.same))],
-      orSay: "\(counted(replaced, "job")) got new URLs"
-        + (replacement.same > 0 ? ", \(replacement.same) had them already" : ""))
+      orSay: "\(counted(replaced, "job")) got \(replaced == 1 ? "a new URL" : "new URLs")"
+        + (replacement.same > 0 ? ", and \(replacement.same) already had the URL of the file" : ""))
   }
 
   /// Matches all jobs of the batch with `replacement`.

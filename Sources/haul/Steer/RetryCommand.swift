@@ -6,10 +6,10 @@ struct RetryCommand: ControlCommand {
   static let action = JobAction.retry
   static let abstract = "Queue failed and cancelled jobs again."
   static let discussion = """
-    Earlier attempts no longer count against a job's limit. With --error Haul retries only jobs that failed \
-    with that class. A job that failed with the class exists fails again while the file exists, unless you \
-    give --if-exists. If you name a job by id while it waits for its next attempt, Haul ends the wait, \
-    unless the host is blocked.
+    Earlier attempts of these jobs no longer count towards their limit of attempts. With --error Haul retries \
+    only jobs that failed with that error class. A job that failed with the class exists fails again while the \
+    file exists, unless you give --if-exists. If you name a job by id while it waits for its next attempt, \
+    Haul ends the wait, unless the host is blocked.
     """
   static let examples = [
     Example("haul retry --batch films", "Queues the failed and cancelled jobs of films again."),
@@ -25,7 +25,7 @@ struct RetryCommand: ControlCommand {
     [
       .value(
         "if-exists", "<policy>", \.ifExists,
-        "What to do from now on if a file with the final name exists. Default: no change."
+        "What to do from now on if a file with the final name exists. Without this option, each job keeps its setting."
       )
     ] + group(\.selectors) + group(\.confirm) + group(\.output) + group(\.database)
 

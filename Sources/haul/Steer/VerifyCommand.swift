@@ -10,17 +10,17 @@ struct VerifyCommand: HaulCommand {
   static let abstract = "Compare finished files with their recorded length and digest."
   static let discussion = """
     Haul reads the files of completed jobs and compares their length and digest. By default Haul records the \
-    SHA-256 of each file. A file without a digest is compared only by its length. This happens if its job \
-    used --no-record-digest, skipped an existing file, or ran with an older version. At the end Haul prints \
-    how many files it compared by digest and how many by length only. It also prints how many files it did \
-    not compare, and why.
+    SHA-256 of each file. If Haul has no digest of a file, it compares only the length. This is the case if \
+    the job used --no-record-digest, skipped an existing file, or ran with an older version of Haul. At the \
+    end Haul prints how many files it compared by digest and how many by length only. It also prints how many \
+    files it did not compare, and why.
 
     Without --store Haul finds the stores of this machine. It looks at the directories where stores were \
-    initialised, and takes those that have the marker of the store.
+    initialised, and uses each directory that has the marker of its store.
 
     With --requeue Haul queues the jobs of missing and damaged files again. It keeps a damaged file as \
-    NAME.damaged beside the new one. If several machines have local disks of one store, a missing file may \
-    be on another machine. Such a file counts as missing only if you name its job by id.
+    NAME.damaged beside the new one. If several machines have local disks of one store, a missing file may be \
+    on another machine. In this case a file counts as missing only if you name its job by id.
 
     Haul exits with 0 if all compared files are correct, and with 1 if a file is missing, damaged or \
     unreadable. To download files that have changed at their source, use 'haul submit --on-duplicate \
@@ -43,11 +43,11 @@ struct VerifyCommand: HaulCommand {
       ).from(.mounts("store")),
       .value(
         "since", "<time>", \.since,
-        "Only files that finished after this time: a duration before now such as 1d, or a time such as 2026-11-21T18:00:00Z."
+        "Compare only files that finished after this time: a duration before now such as 1d, or a time such as 2026-11-21T18:00:00Z."
       ),
       .value(
         "sample", "<percent>", \.sample,
-        "Only this part of the files, chosen at random. Example: 1%."),
+        "Compare only this part of the files, chosen at random. Example: 1%."),
       .flag("requeue", \.requeue, "Queue the jobs of missing and damaged files again."),
       .flag("dry-run", \.isDryRun, "With --requeue, only list the files, and change nothing."),
     ] + group(\.progress) + group(\.selectors) + group(\.output) + group(\.database)
@@ -77,8 +77,10 @@ struct VerifyCommand: HaulCommand {
       return (try await verify(queue), absent)
     }
     if !absent.isEmpty {
-      let names = absent.map(String.init).joined(separator: ", ")
-      StandardStream.say("haul verify: no finished file to compare for job \(names)\n")
+      let jobs = OneOf.listed(absent.map(String.init), by: "and")
+      StandardStream.say(
+        "haul verify: \(absent.count == 1 ? "job \(jobs) has" : "jobs \(jobs) have") no finished file to compare\n"
+      )
     }
     if !tally.faults.isEmpty || output.isJSON {
       try output.print(tally.faults, FaultyFile.columns)

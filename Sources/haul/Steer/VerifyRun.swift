@@ -60,7 +60,7 @@ struct VerifyRun {
         .failed,
         run.tally.others.isEmpty
           ? "job \(job) no longer has a finished file"
-          : "job \(job): its store is not on this machine")
+          : "job \(job): the store of this job is not on this machine")
     }
     return "job \(job): the file matches its record, compared by "
       + (run.tally.byDigest > 0 ? "digest" : "length only")
@@ -90,7 +90,7 @@ struct VerifyRun {
     do {
       try await verifier.setAside(path)
     } catch {
-      tally.addFault("\(error.message), so its job is not queued again")
+      tally.addFault("\(error.message), so the job is not queued again")
       return
     }
     tally.requeued += try await queue.redo([file.job])

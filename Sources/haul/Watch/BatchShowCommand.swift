@@ -8,13 +8,13 @@ struct BatchShowCommand: HaulCommand {
   static let name = "show"
   static let abstract = "Show the progress of one batch."
   static let discussion = """
-    If no job of the batch runs, DOES NOT START shows why. A cause that a person must repair comes first. \
-    Haul reads all jobs of the batch to find it. To list the jobs, use 'haul jobs --batch NAME', with \
-    --state failed for failed ones.
+    If no job of the batch runs, DOES NOT START shows why. A cause that a person must repair comes first. Haul \
+    reads all jobs of the batch to find the cause. To list the jobs, use 'haul jobs --batch NAME', with \
+    --state failed for failed jobs.
     """
   static let examples = [
     Example("haul batch show films", "Shows the progress of the batch films."),
-    Example("haul batch show films --json", "Prints the same as one JSON object."),
+    Example("haul batch show films --json", "Prints the progress as one JSON object."),
   ]
   static let options: [Option<Self>] = group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [

@@ -7,7 +7,7 @@ struct BatchWaitCommand: HaulCommand {
   static let abstract = "Wait until all jobs of the given batches have ended."
   static let discussion = """
     The command shows the running jobs and, at the end, the result of each batch. The jobs do not depend on \
-    it, so you can stop it and start it again.
+    the command: you can stop and restart it at any time.
     """
   static let examples = [
     Example(

@@ -9,19 +9,20 @@ struct BatchesCommand: HaulCommand {
   static let abstract = "List batches and the progress of their jobs."
   static let discussion = """
     The newest batches come first. A job that existed before a submission stays in its old batch, so a batch \
-    can have no jobs. Haul leaves such batches out and counts them on standard error. To list them too, use \
-    --all or give their names. The list is fast on any pool because Haul keeps the numbers up to date.
+    can have no jobs. Haul does not list batches without jobs, but counts them on standard error. To list \
+    these batches too, use --all or give their names. The list is fast on any pool because Haul keeps the \
+    numbers up to date.
 
     BYTES counts finished files and parts of files. In JSON, waiting_bytes counts the parts of waiting jobs \
     separately. TIME LEFT is an estimate from the current rate. It assumes that waiting files are as long as \
-    completed ones. It shows paused if nothing starts until you resume it.
+    completed ones. TIME LEFT shows paused if no job of the batch starts until you resume the batch.
     """
   static let examples = [
     Example("haul batches", "Lists the newest batches."),
     Example("haul batches --all --limit 100000 --json", "Prints all batches as JSON."),
   ]
   static let options: [Option<Self>] =
-    [.flag("all", \.all, "Also list batches without jobs of their own.")]
+    [.flag("all", \.all, "Also list batches that have no jobs.")]
     + group(\.limit) + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
     .repeated("batch", \.names, isRequired: false, "Names of batches. Default: all.").from(
@@ -47,8 +48,8 @@ struct BatchesCommand: HaulCommand {
     if empty > 0 {
       let sentence =
         empty == 1
-        ? "1 batch has no jobs of its own. Use --all to list it too"
-        : "\(empty) batches have no jobs of their own. Use --all to list them too"
+        ? "1 batch has no jobs. Use --all to list this batch too"
+        : "\(empty) batches have no jobs. Use --all to list these batches too"
       StandardStream.say("haul batches: \(sentence)\n")
     }
   }

@@ -9,25 +9,26 @@ struct FailuresCommand: HaulCommand {
   static let name = "failures"
   static let abstract = "List failed jobs by error class, host and hour."
   static let discussion = """
-    The latest hours come first. Each line shows the message of its first job. When you have repaired the \
-    cause, run 'haul retry --error CLASS --host HOST' to queue these jobs again. The command reads all \
-    failed jobs.
+    Each line stands for the jobs of one host that failed in the same hour with the same error class. It shows \
+    the message of the first of these jobs. The latest hours come first. When you have repaired the cause, run \
+    'haul retry --error CLASS --host HOST' to queue these jobs again. The command reads all failed jobs.
     """
   static let examples = [
     Example("haul failures", "Shows what failed recently, and on which hosts."),
-    Example("haul failures --limit 1000 --json", "Prints the same as JSON."),
+    Example("haul failures --limit 1000 --json", "Prints up to 1,000 lines as JSON."),
     Example("haul failures --error http_404", "Shows only files that do not exist on the server."),
     Example("haul failures --batch films", "Shows the failures of the batch films."),
   ]
   static let options: [Option<Self>] =
     [
-      .value("batch", "<name>", \.batch, "Only jobs of this batch. Haul reads the whole batch.")
-        .from(.names("batch")),
+      .value(
+        "batch", "<name>", \.batch, "Show only jobs of this batch. Haul reads the whole batch."
+      ).from(.names("batch")),
       .value(
         "error", "<class>", \.error,
-        "Only this class of error. http_4xx includes http_403, http_404 and http_410."),
+        "Show only this class of error. http_4xx includes http_403, http_404 and http_410."),
       .value(
-        "host", "<name>", \.host, "Only this host. Add the port if it is not the default port."
+        "host", "<name>", \.host, "Show only this host. Add the port if it is not the default port."
       )
       .from(.names("host")),
     ] + group(\.limit) + group(\.output) + group(\.database)
@@ -58,6 +59,8 @@ struct FailuresCommand: HaulCommand {
     try output.print(
       rows, upTo: limit, label: "haul failures", FailureRow.columns,
       json: FailureRow.moreColumns,
-      note: { row in row.jobs > 1 ? row.message.map { "the first: \($0)" } : row.message })
+      note: { row in
+        row.jobs > 1 ? row.message.map { "message of the first job: \($0)" } : row.message
+      })
   }
 }

@@ -9,8 +9,9 @@ struct HostsCommand: HaulCommand {
   static let name = "hosts"
   static let abstract = "List hosts, and why each one is idle."
   static let discussion = """
-    The busiest hosts come first. CAP is the transfer limit: how many transfers may run at once. It shows 2 \
-    of 8 if Haul lowered the limit of 8 after refusals. IDLE says why the host starts no more transfers:
+    The busiest hosts come first. CAP is the transfer limit: how many transfers may run at once. CAP shows 2 \
+    of 8 if Haul lowered a limit of 8 to 2 after the host refused requests. IDLE says why the host starts no \
+    more transfers:
 
     \(reasons)
     """
@@ -27,7 +28,7 @@ struct HostsCommand: HaulCommand {
   ]
   static let options: [Option<Self>] =
     [
-      .value("why", "<reason>", \.reason, "Only hosts that are idle for this reason.")
+      .value("why", "<reason>", \.reason, "Show only hosts that are idle for this reason.")
     ] + group(\.limit) + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
     .repeated(

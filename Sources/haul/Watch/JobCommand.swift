@@ -8,7 +8,7 @@ struct JobCommand: HaulCommand {
   static let abstract = "Show the details and the attempts of one job."
   static let examples = [
     Example("haul job 17", "Shows the state of job 17 and which workers tried it."),
-    Example("haul job 17 --json", "Prints the same as one JSON object."),
+    Example("haul job 17 --json", "Prints the details of job 17 as one JSON object."),
   ]
   static let options: [Option<Self>] = group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [.required("id", \.id, "The id of the job.")]

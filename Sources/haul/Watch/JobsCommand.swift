@@ -12,9 +12,9 @@ struct JobsCommand: HaulCommand {
     scheduled jobs by their start time. Because of host limits, later jobs can start earlier. Ended jobs are \
     listed newest first.
 
-    On a pool with millions of jobs, select a batch or ids. Other selectors may read every job. An error in \
-    parentheses is from the last attempt of a job that waits for the next one. --error selects only jobs \
-    that failed for good. With --text, Haul lists the newest jobs first, whatever their state.
+    On a pool with millions of jobs, select a batch or ids. Other selections may read every job. An error in \
+    parentheses is from the last attempt of a job that waits for its next attempt. --error selects only jobs \
+    in the state failed. With --text, Haul lists the newest jobs first, whatever their state.
     """
   static let examples = [
     Example("haul jobs --batch films --state failed", "Lists the failed jobs of the batch films."),
@@ -25,7 +25,7 @@ struct JobsCommand: HaulCommand {
     [
       .value(
         "text", "<text>", \.text,
-        "Only jobs whose path or URL contains this text. Case does not matter.")
+        "Show only jobs whose path or URL contains this text. Upper and lower case are the same.")
     ] + group(\.limit) + group(\.selectors) + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
     .repeated("id", \.ids, isRequired: false, "Ids of jobs.")

@@ -7,16 +7,16 @@ struct QueuesCommand: HaulCommand {
   static let name = "queues"
   static let abstract = "List queues, and count their waiting and running jobs."
   static let discussion = """
-    RUNNING shows 3 of 10 if the queue has a limit of 10. WORKERS counts live workers that mount the store of \
-    the queue and claim its jobs. If WORKERS is 0, no job of the queue starts. HELD counts paused jobs. PAUSED \
-    says whether the whole queue is paused.
+    RUNNING shows 3 of 10 if 3 jobs of the queue run and its limit is 10. WORKERS counts live workers that \
+    mount the store of the queue and claim its jobs. If WORKERS is 0, no job of the queue starts. HELD counts \
+    paused jobs. PAUSED says whether the whole queue is paused.
 
-    Each store has a queue with its name. The queue default is on the first store and takes jobs submitted \
-    without --queue.
+    Each store has a queue with the same name. The queue default is on the first store and takes jobs \
+    submitted without --queue.
     """
   static let examples = [
     Example("haul queues", "Lists all queues."),
-    Example("haul queues --json", "Prints them as JSON."),
+    Example("haul queues --json", "Prints all queues as JSON."),
   ]
   static let options: [Option<Self>] =
     group(\.limit) + group(\.output) + group(\.database)

@@ -8,15 +8,15 @@ struct TopCommand: HaulCommand {
   static let name = "top"
   static let abstract = "Watch and steer the pool in a full-screen view."
   static let discussion = """
-    Haul shows running jobs, queues, idle hosts and their reasons, workers, batches, failures and jobs, and \
-    updates them all the time. Keys pause, resume, cancel, retry and drain the selected row. Haul asks \
-    before anything is lost. Press ? to list all keys and q to quit. If the database does not permit an \
-    action, Haul says so and changes nothing.
+    Haul shows running jobs, queues, hosts, workers, batches, failures and all jobs, and updates the lists \
+    every second. It also shows why hosts are idle. With keys, you pause, resume, cancel, retry and drain the \
+    selected row. Haul asks before it cancels jobs or drains a worker. Press ? to list all keys and q to quit. \
+    If the database does not permit an action, Haul says so and changes nothing.
 
-    Enter opens a job, or the jobs of a batch, queue, host or failure. In the list of jobs, / finds a text \
-    in paths and URLs, and f shows only jobs with a certain state. b and o show only jobs of the same batch \
-    or host. v compares a finished file with its recorded length and digest. + and - change the priority, \
-    and > shows older jobs.
+    Enter opens a job, or the jobs of a batch, queue, host or failure. In the list of jobs, / finds a text in \
+    paths and URLs. f shows only jobs of one state, and each press of f chooses the next state. b and o show \
+    only jobs of the same batch or host as the selected job, or all jobs again. v compares a finished file \
+    with its recorded length and digest. + and - change the priority, and > shows older jobs.
 
     With --queue or --batch, Haul shows only the running jobs, queues, batches, jobs and figures of that \
     queue or batch. Hosts, workers and failures are those of the whole pool. If the command is killed with \
@@ -31,9 +31,9 @@ struct TopCommand: HaulCommand {
     [
       .value(
         "interval", "<duration>", \.interval, in: .milliseconds(200) ... .seconds(3600),
-        "The time between two updates."),
-      .value("queue", "<name>", \.queue, "Only this queue.").from(.names("queue")),
-      .value("batch", "<name>", \.batch, "Only this batch.").from(.names("batch")),
+        "The time between two updates of the lists."),
+      .value("queue", "<name>", \.queue, "Show only this queue.").from(.names("queue")),
+      .value("batch", "<name>", \.batch, "Show only this batch.").from(.names("batch")),
     ] + group(\.database)
 
   var interval = Duration.seconds(1)

@@ -8,8 +8,8 @@ struct WatchCommand: HaulCommand {
   static let name = "watch"
   static let abstract = "Follow a batch until all its jobs have ended."
   static let discussion = """
-    The command shows the running jobs, the progress and the time left. At the end it shows the result of \
-    the batch. It exits with 0 even if jobs failed. 'haul batch wait' exits with 1 then.
+    The command shows the running jobs, the progress and the time left. At the end it shows the result of the \
+    batch. It exits with 0 even if jobs failed. To exit with 1 if jobs failed, use 'haul batch wait'.
     """
   static let examples = [
     Example(

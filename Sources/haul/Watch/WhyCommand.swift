@@ -11,14 +11,14 @@ struct WhyCommand: HaulCommand {
   static let discussion = """
     Haul looks at the jobs that have not ended. If you select none, it looks at all jobs of the pool. It \
     prints one line for each cause: how many jobs it affects, and what to type. Causes that a person must \
-    repair come first. A job can have several causes. Haul counts all ready jobs, by queue and host. It reads \
-    at most 1,000 of the other jobs, or at most 1,000 jobs of a batch.
+    repair come first. A job can have several causes. Haul counts all jobs that are ready to start, by queue \
+    and host. It reads at most 1,000 of the other jobs. If you select a batch, it reads at most 1,000 jobs.
     """
   static let examples = [
     Example("haul why", "Shows why no more jobs start in this pool."),
     Example("haul why --batch films", "Shows why the batch films does not start."),
-    Example("haul why --host example.org", "Shows the same for all jobs of a host."),
-    Example("haul why 17", "Shows the same for one job."),
+    Example("haul why --host example.org", "Shows why no more jobs of example.org start."),
+    Example("haul why 17", "Shows why job 17 does not start."),
   ]
   static let options: [Option<Self>] = group(\.selectors) + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
@@ -105,7 +105,7 @@ struct WhyCommand: HaulCommand {
     }
     let isCounted = selector.batch == nil && selector.ids == nil
     let note =
-      "\(isCounted ? "The counts of paused and scheduled jobs" : "All counts") cover only the first 1,000 jobs, because Haul reads no more."
+      "\(isCounted ? "The counts of paused and scheduled jobs" : "All counts") cover only the first 1,000 jobs, because Haul does not read more jobs."
     return JobsStanding(
       counts: counts, causes: asked.causes(found.causes), free: found.free, more: found.more,
       note: isWhole ? nil : note)

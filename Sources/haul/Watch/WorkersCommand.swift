@@ -7,10 +7,10 @@ import Terminal
 
 struct WorkersCommand: HaulCommand {
   static let name = "workers"
-  static let abstract = "List workers, and whether each one is running."
+  static let abstract = "List workers, and show whether each one is running."
   static let discussion = """
-    Haul does not list workers that stopped or died, but counts them on standard error. To list them too, \
-    use --all or give their ids. The same applies to --json.
+    Haul does not list workers that stopped or died, but counts them on standard error. To list these workers \
+    too, use --all or give their ids. Without --all, the output of --json also leaves out these workers.
     """
   static let examples = [
     Example("haul workers", "Lists live workers."),
@@ -51,7 +51,7 @@ struct WorkersCommand: HaulCommand {
     }
     if !words.isEmpty {
       StandardStream.say(
-        "haul workers: \(words.joined(separator: ", ")). Use --all to list them too\n")
+        "haul workers: \(words.joined(separator: ", ")). Use --all to list stopped and dead workers too\n")
     }
   }
 }

@@ -144,7 +144,7 @@ struct CommandLineTests {
         #expect(
           refused.standardError == [
             "haul store init: \(directory.path) is already a store of another database. Name that database with "
-              + "--database, or use the directory here too with: haul store init --adopt films \(directory.path)"
+              + "--database, or use the directory in this pool too with: haul store init --adopt films \(directory.path)"
           ])
         let worker = try await haul(["worker", "--store", "films=\(directory.path)"], on: other)
         #expect(worker.exit == .code(78))

@@ -14,7 +14,7 @@ struct SteerTests {
         try await pool.command(
           "host", "set", "h", "--cap", "8", "--interval", "1500ms", "--burst", "3")
           == [
-            "h: at most 8 transfers at once, 1s500ms between starts, 3 starts at once after a pause"
+            "h: at most 8 transfers at once, 1s500ms between starts, up to 3 starts at once after a time without starts"
           ])
       #expect(
         try await pool.command("host", "set", "h", "--interval", "2s") == ["h: 2s between starts"])
@@ -30,7 +30,7 @@ struct SteerTests {
         ),
       ] {
         let output = try await pool.haul(["host", "set", host, "--burst", "3"])
-        #expect(output.standardOutput == ["\(host): 3 starts at once after a pause"])
+        #expect(output.standardOutput == ["\(host): up to 3 starts at once after a time without starts"])
         #expect(output.standardError == notes)
       }
       try await pool.command("host", "unset", "other")
@@ -141,7 +141,7 @@ struct SteerTests {
         ])
       #expect(
         try await pool.command("prioritize", "--batch", "monday", "--priority", "0")
-          == ["3 jobs at priority 0"])
+          == ["3 jobs now have priority 0"])
       #expect(
         try await pool.command("prioritize", "--batch", "monday", "--priority", "0")
           == ["no matching job to prioritize"])
@@ -170,7 +170,7 @@ struct SteerTests {
       #expect(output.standardError.count == 1)
       #expect(
         output.standardError.last?.hasPrefix("haul queue delete: worker \(number) (") == true
-          && output.standardError.last?.contains(" names the queue in its --queue") == true,
+          && output.standardError.last?.contains(" names the queue in --queue") == true,
         "\(output)")
       try await named.drain()
       try await other.drain()

@@ -31,8 +31,8 @@ struct EmbeddedDatabaseTests {
       #expect(none.exit == .code(69))
       #expect(
         none.standardError == [
-          "haul \(command): no pool runs here, only downloads by 'haul get', which show their progress in their own "
-            + "terminals. Start a pool with 'haul up', or name a database with --database."
+          "haul \(command): no pool runs here. Only 'haul get' runs, and each 'haul get' shows its progress in its own "
+            + "terminal. Start a pool with 'haul up', or name a database with --database."
         ])
     }
     try await cluster.ensureDatabase("haul")

@@ -103,7 +103,7 @@ import Testing
       let failures = try await pool.command("failures", "--batch", "b")
       #expect(failures.count == 3 && failures[1].hasPrefix("exists  127.0.0.1"), "\(failures)")
       let answers = try await pool.command("failures", "--batch", "other")
-      #expect(answers.last == "      the first: the server answered 404")
+      #expect(answers.last == "      message of the first job: the server answered 404")
       let unknown = try await pool.haul(["failures", "--batch", "nope"])
       #expect(unknown.exit == .code(65))
       let retry = ["retry", "--error", "exists", "--if-exists"]

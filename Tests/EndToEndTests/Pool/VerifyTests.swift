@@ -124,7 +124,7 @@ import Testing
       #expect(waiting.exit == .code(0))
       #expect(
         waiting.standardError == [
-          "haul verify: no finished file to compare for job 1"
+          "haul verify: job 1 has no finished file to compare"
         ])
     }
   }
@@ -196,7 +196,7 @@ import Testing
       "closed": "unreadable: cannot open closed: Permission denied",
       "x/hidden": "unreadable: cannot open x/hidden: Permission denied",
       "y/short":
-        "10 bytes long, not 50000; cannot rename y/short to short.damaged: Permission denied, so its job is not queued again",
+        "10 bytes long, not 50000; cannot rename y/short to short.damaged: Permission denied, so the job is not queued again",
       "short": "10 bytes long, not 50000",
     ]
     try await HaulPool.open { pool in

@@ -83,7 +83,7 @@ struct HostRuleTests {
       #expect(
         unblocked[0].firstMatch(
           of:
-            /^later.example.org: unblocked\. 1 job still waits for its start time, in 59m\d\ds\. List it with: haul jobs --state scheduled --host later.example.org$/
+            /^later.example.org: unblocked\. 1 job still waits and can start in 59m\d\ds\. List it with: haul jobs --state scheduled --host later.example.org$/
         ) != nil, "\(unblocked)")
       #expect(
         try await pool.command("host", "unblock", "a.example.org:8443") == [

@@ -179,7 +179,7 @@ import Testing
       #expect(listed.standardOutput.map { $0.hasPrefix("first ") } == [false, true])
       #expect(
         listed.standardError == [
-          "haul batches: 1 batch has no jobs of its own. Use --all to list it too"
+          "haul batches: 1 batch has no jobs. Use --all to list this batch too"
         ])
       for more in ["second", "--all"] {
         let output = try await pool.haul(["batches", more])
@@ -231,7 +231,7 @@ import Testing
       #expect(gone.standardOutput == [])
       #expect(
         gone.standardError == [
-          "haul workers: 1 worker stopped gracefully. Use --all to list them too"
+          "haul workers: 1 worker stopped gracefully. Use --all to list stopped and dead workers too"
         ])
       let all = try await pool.haul(["workers", "--json", "--all"])
       #expect(all.standardOutput.count == 1)
