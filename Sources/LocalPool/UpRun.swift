@@ -133,7 +133,7 @@ package final class UpRun: Sendable {
     guard lock.lock(exclusive: true) else {
       throw JobQueueError.busy(
         "'haul up' already runs with the data in \(location.directory)",
-        hint: "Add workers to it with 'haul worker --store \(Self.store)=DIR'")
+        hint: "Add workers to that pool with 'haul worker --store \(Self.store)=DIR'")
     }
     let (directory, perHost) = try await initialiseStore(pool)
     let coordinator = PoolCoordinator(conninfo: pool.conninfo, logger: logger("coordinator"))

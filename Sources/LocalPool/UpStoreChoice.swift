@@ -52,6 +52,6 @@ package struct StandingStoreGone: Error, Equatable, CustomStringConvertible {
 
   package var description: String {
     "\(directory), the directory of the last run, is missing. It contained the part files of \(interrupted) interrupted "
-      + "\(interrupted == 1 ? "file" : "files"). Restore it, or start again in another directory with --store DIR"
+      + "\(interrupted == 1 ? "file" : "files"). Restore the directory, or start again in another directory with --store DIR"
   }
 }

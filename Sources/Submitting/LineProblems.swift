@@ -75,7 +75,7 @@ package final class LineProblems: Sendable {
       display.say(problem.text, as: .error)
     }
     let rest = state.count - state.first.reduce(0) { $0 + 1 + $1.others }
-    if rest > 0 { display.say("… and \(counted(rest, "line")) more", as: .error) }
+    if rest > 0 { display.say("… and \(rest) more \(rest == 1 ? "line" : "lines")", as: .error) }
   }
 
   /// Shows the problems, and the number of lines that the command `label` skipped because of the problems. Shows nothing if

@@ -83,7 +83,7 @@ package struct SubmissionReader {
   package func requireLine(in pieces: SubmissionPieces, skipsWrong: Bool) throws(ExitError) {
     guard pieces.isEmpty else { return }
     if pieces.problems.count == 0 {
-      display.say("\(label): no URL in \(pieces.list.name)")
+      display.say("\(label): found no URL in \(pieces.list.name)")
     } else if skipsWrong {
       pieces.problems.list(on: display)
       throw ExitError(.badInput, "no line of \(pieces.list.name) is correct. \(nothing)")

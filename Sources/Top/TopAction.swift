@@ -36,7 +36,7 @@ package enum TopSubject: Sendable, Equatable {
     case .host(let name): "host \(name)"
     case .worker(_, let name, _): name
     case .batch(let name): "batch \(name)"
-    case .failures(let error, let host): "\(error) of \(host)"
+    case .failures(let error, let host): "\(error) on \(host)"
     }
   }
 

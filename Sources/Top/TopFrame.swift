@@ -90,7 +90,7 @@ package struct TopFrame {
     case .some(nil): line.append("no leader", .yellow)
     case .coordinator: line.append("a coordinator leads", .dim)
     case .worker: line.append("a worker leads", .dim)
-    case .other: line.append("led", .dim)
+    case .other: line.append("another session leads", .dim)
     }
     line.append(line.width > 0 ? "  \(figures.time)" : figures.time)
     return line

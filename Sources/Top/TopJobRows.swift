@@ -78,7 +78,7 @@ extension TransferRow {
         "worker \(worker) on \(machine)", batch.map { "batch \($0)" },
         attempt > 1 ? "attempt \(attempt)" : nil,
         "for " + HumanFormat.duration(.clamped(seconds: seconds)),
-        ended == nil ? durable.map { "\(HumanFormat.bytes($0)) safe" } : nil,
+        ended == nil ? durable.map { "\(HumanFormat.bytes($0)) saved" } : nil,
       ])
   }
 }

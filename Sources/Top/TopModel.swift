@@ -217,7 +217,8 @@ package struct TopModel: Sendable {
     if current == nil || isLeaving { return .quit }
     isLeaving = true
     message = Message(
-      text: "\(message?.text ?? ""). Press q again to quit before it is finished", style: .yellow)
+      text: "\(message?.text ?? ""). Press q again to quit before the action has finished",
+      style: .yellow)
     return nil
   }
 

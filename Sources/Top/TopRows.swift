@@ -19,8 +19,9 @@ extension QueueRow {
       self, .queue(queue),
       detail: [
         "queue \(queue)", paused ? "paused: no job starts" : nil,
-        workers == 0 ? "no live worker serves it" : nil,
-        interrupted > 0 ? "\(interrupted) interrupted" : nil, held > 0 ? "\(held) held" : nil,
+        workers == 0 ? "no live worker serves this queue" : nil,
+        interrupted > 0 ? counted(Int(interrupted), "interrupted job") : nil,
+        held > 0 ? counted(Int(held), "paused job") : nil,
         Self.settings(self),
       ])
   }
@@ -109,7 +110,7 @@ extension FailureRow {
     Self.table.row(
       self, .failures(error: error ?? ErrorClass(rawValue: ""), host: host),
       detail: [
-        "\(error?.rawValue ?? "unknown") of \(host)", "first job \(firstJob)", message,
+        "\(error?.rawValue ?? "unknown") on \(host)", "first job \(firstJob)", message,
         error.map { "haul jobs --error \($0) --host \(shellWord(host)) lists them" },
       ])
   }

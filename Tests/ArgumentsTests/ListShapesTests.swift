@@ -105,7 +105,7 @@ struct ListShapesTests {
       (
         "list.tsv", "id\tlink2\nx\thttps://h/a\n",
         [
-          "1! no column is called url. The columns are 'id', 'link2'. Use --url-column to choose the column with the URLs",
+          "1! no column is called url. The columns are 'id' and 'link2'. Use --url-column to choose the one with the URLs",
           asTabs,
         ]
       ),
@@ -155,7 +155,7 @@ struct ListShapesTests {
       ("url,size\nhttps://h/a,1.5 GB\n", "url", nil, nil, ["2 https://h/a"]),
       (
         "url,size\nhttps://h/a,1.5 GB\n", "adress", nil, nil,
-        ["1! no column is called 'adress'. The columns are 'url', 'size'"]
+        ["1! no column is called 'adress'. The columns are 'url' and 'size'"]
       ),
       ("x,https://h/a,https://h/b\n", "3", nil, nil, ["1 https://h/b"]),
       (
@@ -224,7 +224,7 @@ struct ListShapesTests {
         "[\"https://h/a\", 5, {\"url\":\"https://h/b\",\"cheksum\":1}]",
         [
           "1 https://h/a", "1! the entry is not a JSON object",
-          "1! 'cheksum' is not the name of a field. Did you mean 'digest'? Use --digest-column 'cheksum' to read it as digest",
+          "1! 'cheksum' is not the name of a field. Did you mean 'digest'? Use --digest-column 'cheksum' to read this field as digest",
         ]
       ),
       (

@@ -207,15 +207,15 @@ struct ListTests {
   @Test(arguments: [
     (
       "{\"url\":\"h\",\"out\":\"x\"}",
-      "'out' is not the name of a field. Did you mean 'path'? Use --name-column 'out' to read it as path"
+      "'out' is not the name of a field. Did you mean 'path'? Use --name-column 'out' to read this field as path"
     ),
     (
       "{\"url\":\"h\",\"cheksum\":\"x\"}",
-      "'cheksum' is not the name of a field. Did you mean 'digest'? Use --digest-column 'cheksum' to read it as digest"
+      "'cheksum' is not the name of a field. Did you mean 'digest'? Use --digest-column 'cheksum' to read this field as digest"
     ),
     (
       "{\"url\":\"h\",\"max_atempts\":\"x\"}",
-      "'max_atempts' is not the name of a field. Did you mean 'max_attempts'? Use --url-column to ignore 'max_atempts'"
+      "'max_atempts' is not the name of a field. Did you mean 'max_attempts'? Use --url-column to ignore this field"
     ),
     ("{\"url\":\"h\",\"length\":1.5}", "length must be a text, a whole number, true or false"),
     ("{\"url\":\"h\",\"length\":\"x\"}", "length is 'x', but must be a whole number"),
@@ -256,18 +256,18 @@ struct ListTests {
 
   @Test(
     arguments: [
-      ("url\n\"a\n", 2, "a quotation mark is not closed on the same line"),
+      ("url\n\"a\n", 2, "the line has no closing quotation mark"),
       ("url\n\"a\"b\n", 2, "a comma must follow a closing quotation mark"),
       ("url\na\"b\n", 2, "a field that contains a quotation mark must be in quotation marks"),
       ("url\na,b\n", 2, "the line has 2 fields, but the header has 1"),
       ("url,path\n,b\n", 2, "the url is empty"),
       (
         "url,Size\nx,1\n", 1,
-        "'Size' is not the name of a field. Did you mean 'length'? Use --url-column to ignore 'Size'"
+        "'Size' is not the name of a field. Did you mean 'length'? Use --url-column to ignore this field"
       ),
       (
         "path\nx\n", 1,
-        "no column is called url. The columns are 'path'. Use --url-column to choose the column with the URLs"
+        "no column is called url. The only column is 'path'. Use --url-column to choose the one with the URLs"
       ),
       ("url,url\nx\n", 1, "the header has two columns named url"),
     ] as [(String, Int, String)])

@@ -230,7 +230,7 @@ struct TopActionTests {
     (worker, "p", nil), (worker, "u", nil), (worker, "c", nil), (worker, "r", nil),
     (worker, "d", "Drain worker 7 (host-a, pid 1)? It stops and hands over 1 running job."),
     (failures, "p", nil), (failures, "u", nil), (failures, "c", nil), (failures, "d", nil),
-    (failures, "r", "Retry all jobs that failed with tls of h?"),
+    (failures, "r", "Retry all jobs that failed with tls on h?"),
   ]
 
   @Test(arguments: table)

@@ -69,8 +69,8 @@ struct ListMember: Sendable, Equatable {
       default: nil
       }
     let way =
-      option.map { "Use \($0) '\(shown)' to read it as \(meant.name)" }
-      ?? "Use --url-column to ignore '\(shown)'"
+      option.map { "Use \($0) '\(shown)' to read this field as \(meant.name)" }
+      ?? "Use --url-column to ignore this field"
     throw ListFault("'\(shown)' is not the name of a field. Did you mean '\(meant.name)'? \(way)")
   }
 }

@@ -64,7 +64,7 @@ struct TableFields: Sendable, Equatable {
     rest = rest.dropFirst()
     while true {
       guard let end = rest.firstIndex(of: quote) else {
-        throw ListFault("a quotation mark is not closed on the same line")
+        throw ListFault("the line has no closing quotation mark")
       }
       field += rest[..<end]
       rest = rest[end...].dropFirst()

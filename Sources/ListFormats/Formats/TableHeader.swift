@@ -54,7 +54,7 @@ struct TableHeader: Sendable, Equatable {
         return index
       }
       throw ListFault(
-        "no column is called '\(SafeText.visible(name))'. The columns are \(listed(cells))")
+        "no column is called '\(SafeText.visible(name))'. \(listed(cells))")
     }
   }
 
@@ -65,14 +65,18 @@ struct TableHeader: Sendable, Equatable {
     }
     guard fields.contains(.url) else {
       throw ListFault(
-        "no column is called url. The columns are \(Self.listed(cells)). Use --url-column to choose the column with the URLs"
+        "no column is called url. \(Self.listed(cells)). Use --url-column to choose the one with the URLs"
       )
     }
   }
 
+  /// Returns the clause that names the columns.
   private static func listed(_ cells: [String]) -> String {
-    let shown = cells.prefix(12).map { "'\(SafeText.visible($0))'" }.joined(separator: ", ")
-    return cells.count > 12 ? "\(shown) and others" : shown
+    var shown = cells.prefix(12).map { "'\(SafeText.visible($0))'" }
+    let last = cells.count > 12 ? "others" : shown.popLast() ?? ""
+    return shown.isEmpty
+      ? "The only column is \(last)"
+      : "The columns are \(shown.joined(separator: ", ")) and \(last)"
   }
 
   /// Returns the entry for a line.

@@ -51,7 +51,8 @@ struct WorkersCommand: HaulCommand {
     }
     if !words.isEmpty {
       StandardStream.say(
-        "haul workers: \(words.joined(separator: ", ")). Use --all to list stopped and dead workers too\n")
+        "haul workers: \(words.joined(separator: ", ")). Use --all to list stopped and dead workers too\n"
+      )
     }
   }
 }

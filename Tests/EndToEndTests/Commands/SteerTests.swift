@@ -30,7 +30,10 @@ struct SteerTests {
         ),
       ] {
         let output = try await pool.haul(["host", "set", host, "--burst", "3"])
-        #expect(output.standardOutput == ["\(host): up to 3 starts at once after a time without starts"])
+        #expect(
+          output.standardOutput == [
+            "\(host): up to 3 starts at once after a time without starts"
+          ])
         #expect(output.standardError == notes)
       }
       try await pool.command("host", "unset", "other")

@@ -49,7 +49,7 @@ import Testing
     let refused = try await place.get("--tree", "-i", list)
     #expect(refused.exit == .code(65))
     #expect(
-      refused.said.count == 1 && refused.said[0].contains("which is the file of line 1."),
+      refused.said.count == 1 && refused.said[0].contains("but that path is the file of line 1."),
       "\(refused.said)")
     #expect(refused.said[0].contains("1 more line has the same problem"))
     #expect(origin.requests == 0)
@@ -83,7 +83,7 @@ import Testing
     let list = try place.list(["# nothing yet", ""])
     let output = try await place.get("-i", list)
     #expect(output.exit == .code(0))
-    #expect(output.said == ["haul get: no URL in \(list)"])
+    #expect(output.said == ["haul get: found no URL in \(list)"])
     #expect(output.standardOutput.first?.hasPrefix("0 files in ") == true)
     #expect(try place.report(try await place.get("--json", "-i", list))["completed"] == 0)
     #expect(place.server == nil)

@@ -120,7 +120,7 @@ struct ListFormatTests {
       #expect(said.count == 20 && said.last?.hasPrefix("\(list):20: the path '../20'") == true)
       #expect(
         output.standardError.suffix(2) == [
-          "… and 5 lines more",
+          "… and 5 more lines",
           "haul submit: 25 lines are wrong. Nothing was submitted. Use --skip-bad to skip them.",
         ])
     }
@@ -168,7 +168,7 @@ struct ListFormatTests {
       let output = try await pool.haul(["submit", "-i", empty])
       #expect(output.exit == .code(0))
       #expect(output.standardOutput == ["submitted 0 jobs, 0 existed already, 0 queued again"])
-      #expect(output.notices == ["haul submit: no URL in \(empty)"])
+      #expect(output.notices == ["haul submit: found no URL in \(empty)"])
       let page = try directory.write("<html>\n<p>Log in</p>\n", to: "page.txt")
       let refused = try await pool.haul(["submit", "--skip-bad", "-i", page])
       #expect(refused.exit == .code(65) && refused.standardOutput == [])
