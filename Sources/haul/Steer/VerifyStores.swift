@@ -55,7 +55,7 @@ struct VerifyStores: Sendable {
     let whose = owner.map { "the store \"\($0.store)\"" } ?? "another database"
     throw ExitError(
       .configuration,
-      "store \"\(mount.name)\": the marker in the directory belongs to \(whose). Haul compared no file."
+      "store \"\(mount.name)\": the marker in its directory belongs to \(whose). Haul compared no file."
     )
   }
 

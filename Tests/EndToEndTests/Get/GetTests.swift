@@ -189,7 +189,7 @@ extension GetPlace {
         ["-o", "a/.HAUL"] + origin.urls("one"),
         "a/.HAUL is in a directory .haul, which Haul uses itself."
       ),
-      (["--name", "other"] + origin.urls("one"), "-o names the file, with its directory."),
+      (["--name", "other"] + origin.urls("one"), "-o names the file and can include a directory."),
     ] {
       let refused = try await place.get(wrong)
       #expect(refused.exit == .code(64))

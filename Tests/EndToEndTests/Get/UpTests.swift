@@ -156,7 +156,7 @@ struct UpTests {
     #expect(
       refused.standardError.last
         == "haul up: 'haul up' already runs with the data in \(machine.directory.path("state")). "
-        + "Add workers to it with 'haul worker --store main=DIR'.")
+        + "Add workers to that pool with 'haul worker --store main=DIR'.")
     #expect(!FileManager.default.fileExists(atPath: machine.directory.path("other")))
     #expect(try await machine.command("queues", "--json").count == 2)
     first.signal(SIGTERM)
