@@ -32,7 +32,7 @@ struct PlainLines: ListParser {
       let url = Self.trimmed(text)
       if url.isEmpty || url.hasPrefix("#") { return nil }
       if Aria2Lines.option(url) != nil, url.count < text.count {
-        throw ListFault("this line is an option of aria2. Use --format aria2 to read it")
+        throw ListFault("this line is an option of aria2. Use --format aria2 to read this list")
       }
       return ListEntry(line: line.number, url: String(try ListURL.alone(in: url)))
     }

@@ -60,11 +60,11 @@ extension TopFrame {
     return StyledLine("\(list.top + 1)-\(last) of \(list.shown.count)", .dim)
   }
 
-  /// The part of the jobs that is shown: `failed, batch films: the newest 300, > older` or `below job 1200: 12`.
+  /// The part of the jobs that is shown: `failed, batch films: the newest 300, > older` or `older than job 1200: 12`.
   private var jobExtent: StyledLine {
     let search = model.search
     let list = model.list
-    let page = search.pages.last.map { "below job \($0)" }
+    let page = search.pages.last.map { "older than job \($0)" }
     let words = [search.words, page ?? ""].filter { !$0.isEmpty }.joined(separator: ", ")
     var line = StyledLine(words, .yellow)
     guard list.readAt != nil else { return line }
@@ -85,7 +85,7 @@ extension TopFrame {
     if let trouble = list.trouble { return trouble }
     guard list.readAt != nil else { return "Reading." }
     if model.pane == .jobs, let older = model.older, list.rows.isEmpty {
-      return "No match down to job \(older). Press > for older jobs, Esc for all."
+      return "No job down to job \(older) matches. Press > for older jobs or Esc for all jobs."
     }
     if model.pane == .jobs && !model.search.isAll && list.rows.isEmpty {
       return "No job matches. Press Esc to show all."

@@ -25,7 +25,7 @@ package struct TopFrame {
   package var lines: [StyledLine] {
     if layout.isTooSmall {
       let least = TopLayout.least
-      let text = "too small: needs \(least.columns) x \(least.rows); q quits"
+      let text = "window too small: needs \(least.columns) x \(least.rows); q quits"
       return DisplayWidth.wrapped(text, to: width).map { StyledLine($0) }
     }
     let top = [title, figures.truncated(to: width)] + sparkline + [tabs]

@@ -52,7 +52,7 @@ extension HostRow {
       detail: [
         host, Self.block(self) ?? whyIdle.flatMap(IdleReason.init)?.meaning,
         whyIdle == nil && waiting
-          ? "the host does not block its jobs. Run 'haul job ID' to see the cause" : nil,
+          ? "this host does not stop its waiting jobs. Run 'haul job ID' to see the cause" : nil,
       ])
   }
 }
@@ -111,7 +111,7 @@ extension FailureRow {
       self, .failures(error: error ?? ErrorClass(rawValue: ""), host: host),
       detail: [
         "\(error?.rawValue ?? "unknown") on \(host)", "first job \(firstJob)", message,
-        error.map { "haul jobs --error \($0) --host \(shellWord(host)) lists them" },
+        error.map { "haul jobs --error \($0) --host \(shellWord(host)) lists these jobs" },
       ])
   }
 }

@@ -26,7 +26,7 @@ extension ExitError {
     case let error as JobQueueError: self.init(error, unknownName)
     case let error as PostgresError where error.sqlState == .uniqueViolation:
       self.init(
-        .badInput, "another object already has this name. Nothing was changed. Choose another name."
+        .badInput, "this name is already in use. Nothing was changed. Choose another name."
       )
     case let error as RefusedStatement:
       self.init(lacking: role, prefix: error.prefix, because: error.refusal)

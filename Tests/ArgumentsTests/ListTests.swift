@@ -145,7 +145,7 @@ struct ListTests {
     #expect(
       items("http://h/\n  out=x\n", as: .plain) == [
         entry(1, "http://h/"),
-        .problem(line: 2, "this line is an option of aria2. Use --format aria2 to read it"),
+        .problem(line: 2, "this line is an option of aria2. Use --format aria2 to read this list"),
       ])
   }
 

@@ -28,7 +28,7 @@ struct TopJobsTests {
     (.all, "fffffffff", ""), (.all, "fF", ""), (.all, "b", "batch films"), (.all, "bb", ""),
     (.all, "o", "host h.test"), (.all, "/iso\r", "/iso"), (.all, "/iso", ""),
     (.batch("films"), "", ""), (.batch("films"), "b", ""), (.batch("films"), "f", "running"),
-    (.queue("data"), "b", "batch films"), (.all, ">", "below job 5"),
+    (.queue("data"), "b", "batch films"), (.all, ">", "older than job 5"),
   ]
 
   @Test(arguments: searches)
@@ -41,7 +41,7 @@ struct TopJobsTests {
       model.load(TopPage([row], isCut: true, older: 5), of: model.search, at: .sample)
       _ = model.press(key == "\r" ? .enter : .character(key))
     }
-    let page = model.search.pages.last.map { "below job \($0)" }
+    let page = model.search.pages.last.map { "older than job \($0)" }
     #expect(page ?? model.search.words == words)
     #expect(page == nil || page == words)
   }
@@ -195,8 +195,8 @@ struct TopJobsTests {
   /// What the line of lists says at its right end.
   static let extents: [(keys: String, isCut: Bool, extent: String)] = [
     ("", false, "7 Jobs"), ("", true, "the newest 2, > older"), ("f", false, "running: 2"),
-    ("f", true, "running: the newest 2, > older"), (">", true, "below job 2: 2, > older"),
-    (">", false, "below job 2: 2"), ("/ath/1", false, "1 of 2"), ("/ath\r", false, "/ath: 2"),
+    ("f", true, "running: the newest 2, > older"), (">", true, "older than job 2: 2, > older"),
+    (">", false, "older than job 2: 2"), ("/ath/1", false, "1 of 2"), ("/ath\r", false, "/ath: 2"),
   ]
 
   @Test(arguments: extents)

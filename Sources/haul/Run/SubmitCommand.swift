@@ -54,7 +54,8 @@ struct SubmitCommand: HaulCommand {
       "haul submit https://example.org/b.iso --credential archive --header 'DNT: 1'",
       "Workers log in with the credential archive, and also send the header."),
     Example(
-      "haul submit -q -i list.txt", "Prints the first and the last id of these jobs, for a script."),
+      "haul submit -q -i list.txt",
+      "Prints the first and the last id of the submitted jobs, for a script."),
     Example(
       "haul submit -i list.txt --skip-bad --on-duplicate replace",
       "Skips wrong lines, and replaces existing jobs with those of the list."),

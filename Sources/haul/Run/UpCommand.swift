@@ -32,7 +32,7 @@ struct UpCommand: HaulCommand {
       "haul up", "Runs a pool. In another terminal, run: haul submit https://example.org/a.iso"),
     Example(
       "haul up --workers 0 --store /srv/films",
-      "Starts without workers. Add some with: haul worker --store main=/srv/films"),
+      "Starts without workers. Add workers with: haul worker --store main=/srv/films"),
   ]
   static let options: [Option<Self>] =
     [

@@ -11,15 +11,15 @@ struct WorkerCommand: HaulCommand {
   static let abstract =
     "Run a worker: claim jobs, download them, and hand interrupted downloads to other workers."
   static let discussion = """
-    SIGTERM, SIGINT or SIGHUP drains the worker (SIGHUP not under nohup). It claims no more jobs, saves the \
-    progress of running jobs, gives them back and exits with 0. A second signal stops the worker at once with \
-    exit code 75, and other workers take over 3 to 5 seconds later. It also exits with 75 if it cannot reach \
-    the database for about 20 seconds while it drains. If a store or queue does not exist, the worker exits \
-    with 78. Repair the configuration before you start it again.
+    SIGTERM, SIGINT or SIGHUP drains the worker (SIGHUP not under nohup). A draining worker claims no more \
+    jobs, saves the progress of its running jobs, gives these jobs back and exits with 0. A second signal \
+    stops the worker at once with exit code 75, and other workers take over its jobs 3 to 5 seconds later. A \
+    draining worker also exits with 75 if it cannot reach the database for about 20 seconds. If a store or \
+    queue does not exist, the worker exits with 78. Repair the configuration before you start it again.
 
-    Haul refuses private, loopback and link-local addresses unless --allow-net allows them. If jobs of a \
-    queue need such addresses, give --allow-net to every worker of the queue: other workers fail these jobs. \
-    Workers do not read http_proxy and similar variables. Use --proxy.
+    Haul refuses private, loopback and link-local addresses unless --allow-net allows them. If jobs of a queue \
+    need such addresses, give --allow-net to every worker of the queue: a worker without --allow-net fails \
+    these jobs. Workers do not read http_proxy and similar variables. Use --proxy.
 
     In an environment variable, separate several values with commas and no spaces: \
     HAUL_STORES=films=/srv/films,scratch=/tmp/scratch.
@@ -38,22 +38,22 @@ struct WorkerCommand: HaulCommand {
       client-certificate  certificate and key, in PEM
       ssh-key             user and key, only for sftp
 
-    Haul sends a credential to the URL of a job if that URL has one of the origins. After the first \
-    redirect to another origin, it no longer sends the credential. Haul reads the file again for each job. \
-    If this worker lacks the credential of a job, the job waits up to a day for a worker that has it. Haul \
-    reads the files of --netrc and --cookies once, at the start.
+    Haul sends a credential with the request for a job if the origins of the credential include the origin of \
+    the URL. After the first redirect to another origin, Haul no longer sends the credential. Haul reads the \
+    credential file again for each job. If this worker lacks the credential of a job, the job waits up to a \
+    day for a worker that has it. Haul reads the files of --netrc and --cookies once, at the start.
 
-    Workers without --allow-scheme fail jobs with ftp, ftps or sftp URLs, and a worker without --queue serves \
-    all queues. Give such jobs a queue of their own, and name the queues of all other workers with --queue. \
-    FTP logs in anonymously, or with a credential of type basic, which needs TLS. sftp needs a credential, and \
-    the server's key in --known-hosts.
+    A worker without --allow-scheme fails jobs with ftp, ftps or sftp URLs, and a worker without --queue \
+    serves all queues. Give such jobs a queue of their own, and give all other workers their queues with \
+    --queue. For ftp and ftps, Haul logs in anonymously, or with a credential of type basic, which needs TLS. \
+    sftp needs a credential, and the key of the server in --known-hosts.
 
     Haul runs the command of --on-complete at most once for each completion of a job, after the database has \
-    recorded it. Up to four commands run at once. The command gets HAUL_JOB, HAUL_FILE (the full path), \
-    HAUL_PATH (the path in the store), HAUL_STORE, HAUL_QUEUE, HAUL_BATCH, HAUL_HOST, HAUL_URL (without \
-    signatures), HAUL_BYTES, HAUL_FETCHED and HAUL_DIGEST. Its output goes to standard error. Transfers do not \
-    wait for it. If 10,000 commands wait, Haul skips further commands and logs hook.skipped. Haul kills a \
-    command after ten minutes, or 20 seconds after a drain begins.
+    recorded the completion. Up to four commands run at once. The command gets HAUL_JOB, HAUL_FILE (the full \
+    path), HAUL_PATH (the path in the store), HAUL_STORE, HAUL_QUEUE, HAUL_BATCH, HAUL_HOST, HAUL_URL (without \
+    signatures), HAUL_BYTES, HAUL_FETCHED and HAUL_DIGEST. The output of the command goes to standard error. \
+    Transfers do not wait for the command. If 10,000 commands wait, Haul skips further commands and logs \
+    hook.skipped. Haul kills a command after ten minutes, or 20 seconds after a drain begins.
     """
   static let examples = [
     Example(

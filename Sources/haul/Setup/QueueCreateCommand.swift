@@ -16,7 +16,7 @@ struct QueueCreateCommand: HaulCommand {
       "haul queue create music --store archive",
       "Creates the queue music. Its files go to the store archive."),
     Example(
-      "haul queue create urgent --store archive", "Creates a second queue on the same store."),
+      "haul queue create urgent --store archive", "Creates a second queue on the store archive."),
   ]
   static let options: [Option<Self>] =
     [

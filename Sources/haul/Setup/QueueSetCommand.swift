@@ -28,7 +28,8 @@ struct QueueSetCommand: HaulCommand {
     [
       .value(
         "max-running", "<n>", \.maxRunning, in: 1...1_000_000,
-        "How many jobs of the queue may run at once in the whole pool. none removes the limit."),
+        "How many jobs of the queue may run at once in the whole pool. The value none removes the limit."
+      ),
       .value(
         "weight", "<n>", \.weight, in: 1...1000,
         "How often a worker looks for jobs in this queue first, compared with the other queues that it serves."

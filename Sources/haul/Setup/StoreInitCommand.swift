@@ -65,7 +65,7 @@ struct StoreInitCommand: HaulCommand {
         .init("store", .string(store.argument)), .init("instance", .number(instance)),
         .init("root", .string(root)), .init("queues", .array(made.map(JSONValue.string))),
       ],
-      orSay: "\(root) is instance \(instance) of the store \(store.argument)"
+      orSay: "\(root) is a directory of the store \(store.argument) (instance \(instance))"
         + (hasQueue ? Self.news(of: made) : noQueue))
   }
 

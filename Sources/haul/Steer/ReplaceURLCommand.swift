@@ -27,7 +27,7 @@ struct ReplaceURLCommand: HaulCommand {
       "Gives the jobs of the batch films new signed URLs."),
     Example(
       "haul replace-url --batch films --map signed.txt --skip-bad",
-      "Gives these jobs new URLs, and skips URLs that match no job."),
+      "Gives the jobs of films new URLs, and skips URLs that match no job."),
   ]
   static let options: [Option<Self>] =
     [

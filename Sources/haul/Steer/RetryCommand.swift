@@ -16,7 +16,7 @@ struct RetryCommand: ControlCommand {
     Example("haul retry 17", "Queues job 17 again, or starts its next attempt now."),
     Example(
       "haul retry --error connect --host example.org",
-      "Retries the jobs that could not reach one host."),
+      "Retries the jobs that could not reach example.org."),
     Example(
       "haul retry --error exists --if-exists replace",
       "Retries the jobs whose file existed already, and replaces these files."),

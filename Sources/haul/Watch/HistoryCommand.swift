@@ -17,7 +17,7 @@ struct HistoryCommand: HaulCommand {
     Example("haul history", "Lists the latest commands."),
     Example("haul history --batch films", "Lists the commands on the batch films."),
     Example("haul history 2", "Shows which jobs command 2 changed."),
-    Example("haul history --limit 1000 --json", "Prints more commands as JSON."),
+    Example("haul history --limit 1000 --json", "Prints up to 1,000 commands as JSON."),
   ]
   static let options: [Option<Self>] =
     [

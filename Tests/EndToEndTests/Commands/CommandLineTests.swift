@@ -152,13 +152,16 @@ struct CommandLineTests {
         let adopted = try await haul(films + ["--adopt"], on: other)
         #expect(
           adopted.standardOutput == [
-            "\(directory.path) is instance 1 of the store films; created the queue films and the queue default, "
+            "\(directory.path) is a directory of the store films (instance 1); created the queue films and the queue default, "
               + "which takes jobs submitted without --queue"
           ])
         // What is known needs no word.
         for database in [other, database] {
           let again = try await haul(films, on: database)
-          #expect(again.standardOutput == ["\(directory.path) is instance 1 of the store films"])
+          #expect(
+            again.standardOutput == [
+              "\(directory.path) is a directory of the store films (instance 1)"
+            ])
         }
       }
     }

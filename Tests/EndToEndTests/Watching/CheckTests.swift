@@ -307,7 +307,7 @@ struct CheckTests {
       let other = try TemporaryDirectory()
       #expect(
         try await pool.command("store", "init", "nas", other.path) == [
-          "\(other.path) is instance 2 of the store nas; no queue uses this store yet, because the queue nas belongs to another store. Create a queue with: "
+          "\(other.path) is a directory of the store nas (instance 2); no queue uses this store yet, because the queue nas belongs to another store. Create a queue with: "
             + "haul queue create NAME --store nas"
         ])
     }
