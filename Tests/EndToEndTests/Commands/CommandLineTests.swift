@@ -150,18 +150,15 @@ struct CommandLineTests {
         #expect(worker.exit == .code(78))
         #expect(worker.standardError.last?.contains("haul store init --adopt films") == true)
         let adopted = try await haul(films + ["--adopt"], on: other)
+        let name = "\(directory.path) is a directory of the store films (instance 1)"
         #expect(
           adopted.standardOutput == [
-            "\(directory.path) is a directory of the store films (instance 1); created the queue films and the queue default, "
-              + "which takes jobs submitted without --queue"
+            "\(name); created the queue films and the queue default, which takes jobs submitted without --queue"
           ])
         // What is known needs no word.
         for database in [other, database] {
           let again = try await haul(films, on: database)
-          #expect(
-            again.standardOutput == [
-              "\(directory.path) is a directory of the store films (instance 1)"
-            ])
+          #expect(again.standardOutput == [name])
         }
       }
     }
