@@ -22,7 +22,7 @@ struct GetCommand: HaulCommand {
     same length. To download all files of a completed run again, use --if-exists replace or --if-exists \
     rename.
 
-    The queue is in a PostgreSQL database that Haul starts by itself. Its data are in ~/.local/state/haul (for \
+    The queue is in a PostgreSQL database that Haul starts by itself. The data are in ~/.local/state/haul (for \
     root: /var/lib/haul) or in HAUL_STATE_DIR. Before Haul adds bytes to a partial file, it checks that the \
     source has not changed.
 

@@ -128,7 +128,7 @@ struct UpCommand: HaulCommand {
     let note =
       set.isEmpty
       ? ""
-      : "\n\n'haul up' ignores \(OneOf.listed(set, by: "and")). Other commands use \(set.count == 1 ? "this variable" : "these variables") and connect to another database.\n"
+      : "\n\n'haul up' ignores \(OneOf.listed(set, by: "and")).\nOther commands use \(set.count == 1 ? "this variable" : "these variables") and connect to another database.\n"
         + "To use this pool, run the commands as shown below."
     StandardStream.say(
       """

@@ -10,9 +10,9 @@ struct HostUnblockCommand: HaulCommand {
   static let role: PoolRole? = .admin
   static let abstract = "Let jobs of a blocked host start again."
   static let discussion = """
-    The command ends any block of the host: an operator set it, it followed failures, or the host asked for \
-    it. The host gets its full transfer limit again. Jobs that wait for their next attempt still wait: see \
-    'haul jobs --state scheduled'.
+    The command ends a block that an operator set, that the host asked for, or that Haul set after failures. \
+    The host gets its full transfer limit again. Jobs that wait for their next attempt still wait: see 'haul \
+    jobs --state scheduled'.
     """
   static let examples = [
     Example("haul host unblock example.org", "Lets the waiting jobs of example.org start."),

@@ -10,8 +10,8 @@ struct QueueSetCommand: HaulCommand {
   static let abstract = "Set a queue's limit, weight and default job options."
   static let discussion = """
     The limit applies to jobs that start from now on. If a worker serves several queues, the weights set how \
-    often the worker looks for jobs in each queue first. With weights 3 and 1, it looks in the queue with \
-    weight 3 first three times out of four.
+    often the worker looks for jobs in each queue first. If the weights are 3 and 1, it begins with the queue \
+    of weight 3 in three cases out of four.
 
     Job options are defaults for jobs submitted from now on. The value none removes a default. 'haul queues' \
     shows the defaults.
