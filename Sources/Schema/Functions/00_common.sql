@@ -1,37 +1,39 @@
 -- Shared by the other functions. Files are applied in the order of their names.
 --
--- SQLSTATEs of Haul's own:
--- HA001 unknown worker or secret      HA005 wrong isolation level
--- HA002 version not served            HA006 a call older than the last
--- HA003 no such name                  HA007 another session or worker has it now
--- HA004 refused input                 HA008 a path that is taken
+-- SQLSTATEs that Haul defines:
+-- HA001 unknown worker or wrong secret    HA005 wrong isolation level
+-- HA002 unsupported version               HA006 a call that is older than the last call
+-- HA003 unknown name                      HA007 another session or worker uses the object now
+-- HA004 refused input                     HA008 another job has the path
 --
--- Lock order, everywhere:
+-- All functions lock rows in this order:
 -- pool → submission → host_name (in name order) → batch → worker_call → worker
 -- → lease (job order) → outcome, held (job order) → dedupe (key order) → job → scheduled (job order)
 -- → ready (job order) → host (id order) → lane_key → lane (key order, in one pass)
--- Rows that the session itself has just inserted do not count: end_leases() locks jobs after that.
+-- Rows that the session itself has just inserted do not count. For example, end_leases() inserts rows and then locks
+-- jobs. A lane is the waiting jobs of one queue for one host and store instance (a directory of a store). A claim is
+-- the work of a worker's call that takes waiting jobs.
 --
--- 1. A session that has locked a lane never waits for a row of `ready`: claims and promotions use SKIP LOCKED there.
--- They move a row to another lane only under the locks of both lanes. A session that inserts rows of `ready` arms their
--- lanes as its last step.
--- 2. A claim never waits: it also locks lanes, hosts and the gates of limited queues with SKIP LOCKED.
--- 3. A session that needs a queue to stay locks it FOR KEY SHARE. A session that deletes a queue never waits after
--- that.
--- 4. Lock in one statement and read in the next. Within one statement, a locked row is seen at its newest version and
--- everything else as it was before.
+-- 1. A session that has locked a lane never waits for a row of `ready`: claims and promote() use SKIP LOCKED there.
+-- promote() moves a row to another lane only while it has locked both lanes. A session that inserts rows into `ready`
+-- calls arm() for their lanes as its last step.
+-- 2. A claim never waits: it also locks lanes, hosts and rows of `queue_gate` with SKIP LOCKED.
+-- 3. A session that must keep a queue from being deleted locks the queue FOR KEY SHARE. A session that deletes a queue
+-- waits for no other lock after it has locked the queue.
+-- 4. Lock rows in one statement and read in the next statement. A statement that waits for a lock then sees the newest
+-- version of the locked row, but all other rows as they were before.
 
 COMMENT ON SCHEMA haul IS
-  'Haul: a pool of download workers. Read its views and call its functions. Only the owner, haul_admin, reads or '
-  'writes tables.';
+  'Haul: a pool of download workers. Read its views and call its functions. Only haul_admin, the owner, may read or '
+  'write its tables.';
 
--- Without this, a crash could hand out a token twice.
+-- Without synchronous commits, the pool could use a token twice after a crash.
 CREATE OR REPLACE FUNCTION haul.require_read_committed() RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
   IF current_setting('transaction_isolation') <> 'read committed' THEN
-    RAISE EXCEPTION 'haul functions need READ COMMITTED, not %', current_setting('transaction_isolation')
-      USING ERRCODE = 'HA005';
+    RAISE EXCEPTION 'haul functions need the isolation level READ COMMITTED, not %',
+      current_setting('transaction_isolation') USING ERRCODE = 'HA005';
   END IF;
   IF current_setting('synchronous_commit') = 'off' THEN
     PERFORM set_config('synchronous_commit', 'on', true);
@@ -55,8 +57,8 @@ COMMENT ON FUNCTION haul.schema_version() IS 'Returns the number of the newest m
 CREATE OR REPLACE FUNCTION haul.oldest_served_version() RETURNS integer
 LANGUAGE sql IMMUTABLE RETURN 12;
 COMMENT ON FUNCTION haul.oldest_served_version() IS
-  'Returns the oldest schema version whose programs this database still serves. Programs ask if the database is newer '
-  'than they are.';
+  'Returns the oldest schema version that a program may know if it uses this database. A program calls this function '
+  'if the schema version of the database is newer than the version that the program knows.';
 
 CREATE OR REPLACE FUNCTION haul.lease_expiry() RETURNS interval
 LANGUAGE sql IMMUTABLE AS $$ SELECT interval '15 seconds' $$;
@@ -64,8 +66,8 @@ COMMENT ON FUNCTION haul.lease_expiry() IS 'Returns how long a lease lasts after
 CREATE OR REPLACE FUNCTION haul.session_grace() RETURNS interval
 LANGUAGE sql IMMUTABLE RETURN interval '3 seconds';
 COMMENT ON FUNCTION haul.session_grace() IS
-  'Returns how long a worker without a session may be silent before its jobs are rescued. Lists show a worker as '
-  'silent if it is silent for longer.';
+  'Returns how long a worker may send no heartbeat after its database session has ended. After that, the pool gives '
+  'its jobs to other workers. Lists show a worker without a heartbeat for this time as silent.';
 
 CREATE OR REPLACE FUNCTION haul.hold_time() RETURNS interval
 LANGUAGE sql IMMUTABLE AS $$ SELECT interval '5 minutes' $$;
@@ -76,10 +78,10 @@ COMMENT ON FUNCTION haul.hold_time() IS
 CREATE OR REPLACE FUNCTION haul.trouble_memory() RETURNS interval
 LANGUAGE sql IMMUTABLE AS $$ SELECT interval '10 minutes' $$;
 COMMENT ON FUNCTION haul.trouble_memory() IS
-  'Returns how long a host still counts as in trouble after its last block has ended. A failure within this time '
-  'continues the same trouble.';
+  'Returns how long a host still counts as in trouble after its last block has ended. During a block, no job of the '
+  'host starts. A failure within this time is a part of the same trouble.';
 
--- STABLE like convert_to(). Only then does the planner inline it.
+-- This function is STABLE like convert_to(), because otherwise the planner does not inline it.
 CREATE OR REPLACE FUNCTION haul.path_digest(p_path text) RETURNS uuid
 LANGUAGE sql STABLE STRICT AS $$
   SELECT encode(substring(sha256(convert_to(p_path, 'UTF8')) FROM 1 FOR 16), 'hex')::uuid
@@ -90,9 +92,9 @@ COMMENT ON FUNCTION haul.path_digest(text) IS
 CREATE OR REPLACE FUNCTION haul.largest_file() RETURNS bigint
 LANGUAGE sql IMMUTABLE RETURN 1152921504606846976;
 COMMENT ON FUNCTION haul.largest_file() IS
-  'Returns the maximum size of a file in bytes: 2^60. Larger numbers from programs are reduced to it.';
+  'Returns the maximum size of a file in bytes: 2^60. Haul reduces larger numbers that programs report to this size.';
 
--- Not STRICT, because only then does the planner inline these two.
+-- The next two functions are not STRICT, because otherwise the planner does not inline them.
 CREATE OR REPLACE FUNCTION haul.bytes_of(p_bytes bigint) RETURNS bigint
 LANGUAGE sql IMMUTABLE
 RETURN CASE WHEN p_bytes < 0 THEN 0 WHEN p_bytes > haul.largest_file() THEN haul.largest_file() ELSE p_bytes END;
@@ -112,15 +114,15 @@ RETURN (SELECT coalesce(haul.whole(sum(upper(r)::numeric - lower(r))), 0) FROM u
 COMMENT ON FUNCTION haul.range_bytes(int8multirange) IS
   'Returns the number of bytes in a multirange. Unbounded ranges do not count.';
 
--- host.failures: 0 = it has answered; above 0 = consecutive failures; -1 = it has not answered yet; -2 = it has not
--- answered since a transfer waited for its first byte in vain.
+-- host.failures: 0 = the host has answered; above 0 = number of consecutive failures; -1 = the host has not answered
+-- yet; -2 = a transfer has waited for its first byte in vain, and the host has not answered since.
 CREATE OR REPLACE FUNCTION haul.places(p_cap integer, p_failures integer) RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$ SELECT CASE WHEN p_failures <> 0 THEN 1 ELSE p_cap END $$;
 COMMENT ON FUNCTION haul.places(integer, integer) IS
-  'Returns the maximum number of concurrent transfers to a host now. p_cap: the limit of the host. p_failures: its '
-  'consecutive failures, as in host.failures; below 0 = the host has not answered yet, or has not answered since a '
-  'transfer waited in vain. Returns p_cap if p_failures is 0. Otherwise returns 1, so that one transfer tests the '
-  'host.';
+  'Returns the maximum number of concurrent transfers to a host now. p_cap: the limit of the host. p_failures: the '
+  'number of consecutive failures in host.failures; below 0 = the host has not answered yet, or not since a transfer '
+  'waited for it in vain. Returns p_cap if p_failures is 0. Otherwise returns 1, so that one transfer at a time tests '
+  'the host.';
 
 CREATE OR REPLACE FUNCTION haul.starts(p_interval interval, p_burst integer, p_next_start timestamptz,
   p_now timestamptz)
@@ -130,8 +132,9 @@ LANGUAGE sql IMMUTABLE AS $$
     extract(epoch FROM greatest(p_next_start - p_now, interval '0')) / extract(epoch FROM p_interval))::integer END
 $$;
 COMMENT ON FUNCTION haul.starts(interval, integer, timestamptz, timestamptz) IS
-  'Returns how many transfers may start at p_now according to the interval of a host, the minimum time between two '
-  'starts. Below 1 = no transfer may start yet; NULL = no limit.';
+  'Returns how many transfers to a host may start at p_now. Below 1 = none may start yet; NULL = no limit. p_interval: '
+  'minimum time between two starts; 0 = no limit. p_burst: how many transfers may start at once after a time without '
+  'starts. p_next_start: the column next_start of the table host.';
 
 CREATE OR REPLACE FUNCTION haul.next_start(p_interval interval, p_burst integer, p_next_start timestamptz)
 RETURNS timestamptz
@@ -139,12 +142,13 @@ LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE WHEN p_interval > '0' THEN p_next_start - p_interval * (p_burst - 1) END
 $$;
 COMMENT ON FUNCTION haul.next_start(interval, integer, timestamptz) IS
-  'Returns when the next transfer may start according to the interval of a host; NULL = at any time.';
+  'Returns when the next transfer to a host may start; NULL = at any time. The arguments are those of starts().';
 
 CREATE OR REPLACE FUNCTION haul.successes_to_grow() RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$ SELECT 20 $$;
 COMMENT ON FUNCTION haul.successes_to_grow() IS
-  'Returns how many jobs must complete without a block before a lowered host limit grows by one.';
+  'Returns after how many completed jobs of a host Haul raises a lowered limit of the host by 1. A failure that blocks '
+  'the host starts the count again.';
 
 CREATE OR REPLACE FUNCTION haul.url_directory(p_url text) RETURNS uuid
 LANGUAGE sql IMMUTABLE
@@ -156,11 +160,11 @@ CREATE OR REPLACE FUNCTION haul.same_but_query(p_url text, p_other text) RETURNS
 LANGUAGE sql IMMUTABLE
 RETURN split_part(p_url, '?', 1) = split_part(p_other, '?', 1);
 COMMENT ON FUNCTION haul.same_but_query(text, text) IS
-  'Returns whether two URLs are the same apart from their queries, like an expired and a renewed signed URL.';
+  'Returns whether two URLs are the same apart from their query strings, like an expired and a renewed signed URL.';
 
--- While any transaction keeps an old snapshot, old versions of a busy row stay, and `id = …` reads them all, oldest
--- first. A scan of the same range from the other end finds the newest version first, and LIMIT stops there. The planner
--- inlines this function, so it may not SET anything.
+-- While any transaction has an old snapshot, PostgreSQL keeps the old versions of a busy row. A search with `id = …`
+-- reads all these versions, the oldest first. A descending scan finds the newest version first, and LIMIT 1 stops
+-- there. This function may not SET anything, because otherwise the planner does not inline it.
 CREATE OR REPLACE FUNCTION haul.host_now(p_host integer) RETURNS TABLE (
   place tid, name text, in_flight integer, cap integer, policy_cap integer, successes integer, failures integer,
   min_interval interval, burst integer, next_start timestamptz, blocked_until timestamptz, trouble_since timestamptz,
@@ -172,8 +176,8 @@ LANGUAGE sql STABLE AS $$
   FROM haul.host h WHERE h.id >= p_host AND h.id <= p_host ORDER BY h.id DESC LIMIT 1
 $$;
 COMMENT ON FUNCTION haul.host_now(integer) IS
-  'Returns the newest version of a host''s row and its place (ctid), even if old snapshots keep earlier versions. '
-  'Returns no row if the host does not exist. Locks nothing.';
+  'Returns the newest version of a host''s row. Finds it fast even if old snapshots keep many earlier versions. place: '
+  'the ctid of the row. Returns no row if the host does not exist. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.lane_now(p_host integer, p_queue integer, p_instance integer) RETURNS TABLE (
   place tid, priority smallint, head bigint, next_at timestamptz)
@@ -183,7 +187,8 @@ LANGUAGE sql STABLE AS $$
   ORDER BY l.instance DESC LIMIT 1
 $$;
 COMMENT ON FUNCTION haul.lane_now(integer, integer, integer) IS
-  'Returns the newest version of a lane''s row and its place (ctid), in the same way as host_now(). Returns no row if '
+  'Returns the newest version of a lane''s row in the same way as host_now(). A lane is the waiting jobs of one queue '
+  'for one host and store instance (a directory of a store; 0 = any). place: the ctid of the row. Returns no row if '
   'the lane does not exist. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.policy_of(p_host text) RETURNS TABLE (cap integer, min_interval interval, burst integer)
@@ -196,10 +201,11 @@ LANGUAGE sql STABLE AS $$
     ORDER BY p.pattern = p_host DESC, length(p.pattern) DESC LIMIT 1) p ON true
 $$;
 COMMENT ON FUNCTION haul.policy_of(text) IS
-  'Returns the policy that applies to a host, in one row. A policy for its exact name comes first, then the longest '
-  'matching *.suffix, then *, then the default.';
+  'Returns the limits of a host, in one row. They come from the policy that operators set for the exact host name. If '
+  'there is none, they come from the policy for the longest *.suffix that matches, then from that for *, then from the '
+  'defaults.';
 
--- Two sessions that create the same hosts lock them in the same order.
+-- Creates hosts in name order, so that two sessions that create the same hosts cannot deadlock.
 CREATE OR REPLACE FUNCTION haul.ensure_hosts(p_names text[], p_used boolean DEFAULT true) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, haul, pg_temp AS $$
   WITH missing AS (
@@ -211,15 +217,15 @@ LANGUAGE sql SET search_path = pg_catalog, haul, pg_temp AS $$
   INSERT INTO haul.host (id, name, cap, policy_cap, min_interval, burst, failures)
   SELECT m.id, m.name, p.cap, p.cap, p.min_interval, p.burst, -1
   FROM missing m CROSS JOIN LATERAL haul.policy_of(m.name) p;
-  -- Only the few hosts that are not marked yet are locked.
+  -- Lock only the few hosts that are not marked yet.
   UPDATE haul.host_name n SET used = true
   FROM (SELECT k.id FROM haul.host_name k WHERE NOT k.used AND p_used AND k.name = ANY (p_names) ORDER BY k.name
     FOR UPDATE) k
   WHERE n.id = k.id
 $$;
 COMMENT ON FUNCTION haul.ensure_hosts(text[], boolean) IS
-  'Creates the hosts in p_names that do not exist, with their policies and in name order. p_used: whether jobs use '
-  'these hosts. If true, also marks existing hosts as used.';
+  'Creates those hosts in p_names that do not exist, in name order, each with the limits of its policy. p_used: true = '
+  'jobs use these hosts. Then this function also marks existing hosts as used.';
 
 CREATE OR REPLACE FUNCTION haul.arm(
   p_hosts integer[], p_queues integer[], p_instances integer[], p_priorities smallint[], p_heads bigint[])
@@ -242,15 +248,15 @@ BEGIN
   ORDER BY u.host, u.queue, u.instance
   ON CONFLICT DO NOTHING;
 
-  -- A key that another session created is committed by now, with its lane.
+  -- If another session has created a key, the key and its lane are committed by now.
   INSERT INTO haul.lane (host, queue, instance, priority, head, next_at)
   SELECT u.host, u.queue, u.instance, u.priority, u.head, clock_timestamp()
   FROM unnest(p_hosts, p_queues, p_instances, p_priorities, p_heads) AS u(host, queue, instance, priority, head)
   WHERE NOT EXISTS (SELECT FROM haul.lane_now(u.host, u.queue, u.instance));
 
-  -- A claim that holds one of these lanes now has not seen the new jobs. So wait for its end and read the lane after
-  -- that. A lane that has changed since this statement began is locked too. Whether PostgreSQL also returns it depends
-  -- on the version.
+  -- A claim that holds one of these lanes now has not seen the new jobs. So wait until this claim ends, and read the
+  -- lane after that. This statement also locks a lane that has changed since the statement began. Whether it also
+  -- returns such a lane depends on the version of PostgreSQL, so do not use its result.
   PERFORM FROM unnest(p_hosts, p_queues, p_instances) AS u(host, queue, instance)
   CROSS JOIN LATERAL haul.lane_now(u.host, u.queue, u.instance) n JOIN haul.lane l ON l.ctid = n.place
   ORDER BY u.host, u.queue, u.instance FOR UPDATE OF l;
@@ -259,7 +265,7 @@ BEGIN
     priority = CASE WHEN n.head IS NULL OR (u.priority, u.head) < (n.priority, n.head) THEN u.priority ELSE n.priority
       END,
     head = CASE WHEN n.head IS NULL OR (u.priority, u.head) < (n.priority, n.head) THEN u.head ELSE n.head END,
-    -- A priority change moves the row in the index, but never to a time that claims have already passed.
+    -- A new priority moves the lane in the index. Its new time must not be one that claims have already passed.
     next_at = CASE WHEN n.head IS NULL OR u.priority < n.priority
       THEN greatest(n.next_at, clock_timestamp()) ELSE coalesce(n.next_at, clock_timestamp()) END
   FROM unnest(p_hosts, p_queues, p_instances, p_priorities, p_heads) AS u(host, queue, instance, priority, head)
@@ -269,12 +275,12 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.arm(integer[], integer[], integer[], smallint[], bigint[]) IS
-  'Arms lanes: makes them due, so that claims find their jobs. A lane is the waiting jobs of one queue for one host '
-  'and store instance. Call this function for lanes of rows that were just inserted into ready. Also call it for '
-  'parked lanes, which are not due, when their host has free places again. Creates missing lanes. If a job comes '
-  'before the first (priority, job) of its lane, the job becomes the first. Locks lane keys, then lanes, each in key '
-  'order in one pass. Call the function once per transaction, after everything else that waits for locks. Only haul '
-  'get calls it more often, because haul get has a queue of its own.';
+  'Makes lanes due, so that workers claim the jobs of these lanes. A lane is the waiting jobs of one queue for one '
+  'host and store instance (a directory of a store; 0 = any). Call this function for the lanes of rows that you have '
+  'inserted into ready. Also call it for the lanes of a host that was full and allows more transfers again. Creates '
+  'missing lanes. If a job comes before the first (priority, job) of its lane, the job becomes the first. Locks lane '
+  'keys, then lanes, each in key order in one pass. Call the function once per transaction, after everything else that '
+  'waits for locks. Only haul get calls it more often, because haul get has a queue of its own.';
 
 CREATE OR REPLACE FUNCTION haul.authenticate(p_worker bigint, p_secret text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$

@@ -1,5 +1,5 @@
--- Create tables separately and attach them: this takes no lock that a claim waits for. CREATE … PARTITION OF would wait
--- for every reader.
+-- Create tables separately and attach them, because ATTACH PARTITION takes no lock that a claim waits for. CREATE TABLE
+-- … PARTITION OF would wait for every reader.
 CREATE OR REPLACE FUNCTION haul.ensure_partitions(p_ids_ahead bigint) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp
 SET lock_timeout = '5s' AS $$
@@ -21,8 +21,8 @@ BEGIN
   WHILE v_from <= v_last + p_ids_ahead LOOP
     v_name := format('job_%s', v_from / c_size);
     IF to_regclass('haul.' || v_name) IS NULL THEN
-      -- One session at a time. A session that waited here finds the partition created. Only the owner can lock this
-      -- row, so no other login can hold it.
+      -- Only one session at a time creates partitions. A session that waited here finds that the partition exists. Only
+      -- the owner can lock this row, so no other login can hold it.
       PERFORM FROM haul.pool FOR UPDATE;
       -- Do not call to_regclass() again: it caches the negative result, and waiting for a row lock does not clear the
       -- cache.

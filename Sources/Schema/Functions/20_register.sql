@@ -13,7 +13,7 @@ DECLARE
   v_store record;
 BEGIN
   PERFORM haul.require_read_committed();
-  -- This refuses NULL too.
+  -- This condition refuses NULL too.
   IF (p_version BETWEEN haul.oldest_served_version() AND haul.schema_version()) IS NOT TRUE THEN
     RAISE EXCEPTION 'this program knows schema version %, but the database supports programs of versions % to %',
       coalesce(p_version::text, 'NULL'), haul.oldest_served_version(), haul.schema_version() USING ERRCODE = 'HA002';
@@ -30,7 +30,7 @@ BEGIN
           WHEN EXISTS (SELECT FROM haul.store_instance i WHERE i.marker = v_store.marker)
             THEN 'Use --store with that name.'
           ELSE format(
-            'Name that database, or use the directory here too: haul store init --adopt %s DIRECTORY', v_store.store)
+            'Use that database, or add the directory here: haul store init --adopt %s DIRECTORY', v_store.store)
           END;
     END IF;
     v_instances := v_instances || v_instance;
@@ -49,11 +49,11 @@ END
 $$;
 COMMENT ON FUNCTION haul.register(integer, text, text, integer, integer, jsonb, text[]) IS
   'Registers a worker. p_version: the schema version that the program knows. p_stores: [{"store": name, "marker": '
-  'uuid}], read from the directories that the worker mounts. p_queues: names of the queues that it claims from; NULL '
-  '= all queues of its stores. Returns {"worker", "secret", "pool", "stores": [{"store", "instance"}]}. Only this '
-  'call returns the secret, because the database stores a digest of it. Every later call must pass the secret. Raises '
-  'HA002 if this database does not support programs of p_version. Raises HA003 for an unknown marker or queue, and '
-  'for a queue whose store the worker does not mount.';
+  'uuid}], read from the directories that the worker mounts. p_queues: names of the queues that it claims from; NULL = '
+  'all queues of its stores. Returns {"worker", "secret", "pool", "stores": [{"store", "instance"}]}. Only this call '
+  'returns the secret, because the database stores only a digest of the secret. Every later call must pass the secret. '
+  'Raises HA002 if this database does not support programs of p_version. Raises HA003 for an unknown marker or queue, '
+  'and for a queue whose store the worker does not mount.';
 
 CREATE OR REPLACE FUNCTION haul.tell_reach(p_worker bigint, p_secret text, p_schemes text[], p_networks inet[])
 RETURNS void
@@ -71,8 +71,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.tell_reach(bigint, text, text[], inet[]) IS
-  'Records what a worker can download. p_schemes: schemes of URLs. p_networks: networks that it may use besides '
-  'public addresses. NULL = unknown. Commands display this; claims do not depend on it.';
+  'Records what a worker can download. p_schemes: URL schemes. p_networks: networks that the worker may connect to in '
+  'addition to public addresses. NULL = unknown. Commands display these values. They do not affect which jobs the '
+  'worker claims.';
 
 CREATE OR REPLACE FUNCTION haul.require_queues(p_queues text[], p_stores text[]) RETURNS void
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -94,7 +95,7 @@ COMMENT ON FUNCTION haul.require_queues(text[], text[]) IS
   'Raises HA003 if a queue does not exist or its store is not in p_stores. A worker for such a queue would never get '
   'a job. Programs that do not pass queue names to register() call this first.';
 
--- The session holds an advisory lock while it lives. If the lock is free, the process or its connection is gone.
+-- This session holds an advisory lock until it ends. If the lock is free, the worker process or its connection is gone.
 CREATE OR REPLACE FUNCTION haul.attach_session(p_worker bigint, p_secret text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
@@ -103,16 +104,16 @@ BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.authenticate(p_worker, p_secret);
   v_key := haul.lock_session();
-  -- If the machine vanishes, its session ends within about ten seconds instead of hours. This has no effect on a Unix
-  -- socket.
+  -- If the machine of the worker vanishes, the server ends this session within about ten seconds instead of hours.
+  -- These settings have no effect on a Unix socket.
   PERFORM set_config('tcp_keepalives_idle', '4', false), set_config('tcp_keepalives_interval', '2', false),
     set_config('tcp_keepalives_count', '3', false);
   UPDATE haul.worker SET session_key = v_key WHERE id = p_worker;
 END
 $$;
 COMMENT ON FUNCTION haul.attach_session(bigint, text) IS
-  'Ties this session to the worker. If the session ends, the pool rescues the worker''s jobs after session_grace() '
-  'without a heartbeat, and does not wait for lease_expiry().';
+  'Ties this database session to the worker. If the session ends, the pool gives the worker''s jobs to other workers '
+  'when the last heartbeat is older than session_grace(). Otherwise the pool waits for lease_expiry().';
 
 -- Any login may take advisory locks, and could take a predictable key first.
 CREATE OR REPLACE FUNCTION haul.lock_session() RETURNS bigint
@@ -135,11 +136,11 @@ COMMENT ON FUNCTION haul.lock_session() IS
 CREATE OR REPLACE FUNCTION haul.session_lock(p_number bigint) RETURNS bigint
 LANGUAGE sql IMMUTABLE AS $$ SELECT (x'4861'::bigint << 48) | p_number $$;
 COMMENT ON FUNCTION haul.session_lock(bigint) IS
-  'Returns the key of the advisory lock for a session''s number. Each worker''s session has its own number. The '
-  'leader''s number is 0.';
+  'Returns the key of the advisory lock that belongs to a number. Each worker''s session has a number of its own. The '
+  'number 0 belongs to the leader, the session that runs maintenance.';
 
--- A leader that hangs, or whose connection broke without the server's notice, may hold its lock for hours. Two rounds
--- at once do no harm: they wait for each other.
+-- A leader may hold its lock for hours if it hangs, or if its connection broke and the server did not notice. Two
+-- sessions may run maintenance at once, because they wait for each other.
 CREATE OR REPLACE FUNCTION haul.lead() RETURNS boolean
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
   SELECT pg_try_advisory_lock(haul.session_lock(0))
@@ -149,8 +150,9 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION haul.lead() IS
   'Returns whether this session must run maintenance now. Returns true if the session is the leader or becomes the '
-  'leader. A session stays the leader until it ends. Also returns true if the leader has run no maintenance for 2 '
-  'seconds or since a crash of the server, or if it ignores jobs that have been due for 30 seconds.';
+  'leader, and it stays the leader until it ends. Also returns true if no session has run maintenance for 2 seconds or '
+  'since a crash of the server. Also returns true if the leader has not run promote() for 5 seconds although jobs have '
+  'been due for 30 seconds.';
 
 CREATE OR REPLACE FUNCTION haul.close_store(p_worker bigint, p_secret text, p_store text, p_reason text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -170,7 +172,7 @@ END
 $$;
 COMMENT ON FUNCTION haul.close_store(bigint, text, text, text) IS
   'Records why the worker cannot write to a store that it mounts (p_reason). The worker gets no jobs for this store '
-  'until it calls again with p_reason NULL.';
+  'until it calls this function with p_reason NULL.';
 
 CREATE OR REPLACE FUNCTION haul.stop_worker(p_worker bigint, p_secret text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -182,8 +184,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.stop_worker(bigint, text) IS
-  'Marks a worker as stopped. A worker that stops gracefully calls this last. Its remaining jobs may be rescued at '
-  'once.';
+  'Marks a worker as stopped. A worker that stops gracefully calls this last. The pool may give its remaining jobs to '
+  'other workers at once.';
 
 CREATE OR REPLACE FUNCTION haul.drain_worker(p_worker bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -199,5 +201,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.drain_worker(bigint) IS
-  'Asks a worker to drain. Notifies the worker; its next heartbeat also returns the request. Returns false if the '
-  'worker does not exist, has stopped or has died.';
+  'Asks a worker to drain: to save its progress, return its jobs and end. Notifies the worker. The next heartbeat of '
+  'the worker also returns the request. Returns false if the worker does not exist, has stopped or has died.';

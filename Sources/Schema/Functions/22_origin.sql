@@ -1,5 +1,5 @@
--- Detects where this database comes from. A promoted standby, a restored backup or a crashed server may lack the last
--- commits. Tokens and ids from these commits must not be handed out again.
+-- A promoted standby, a restored backup or a crashed server may lack the last commits. Programs may know tokens and job
+-- ids from these commits, so the pool must not use these numbers again.
 
 CREATE OR REPLACE FUNCTION haul.heed_origin(p_waits boolean) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -26,15 +26,17 @@ BEGIN
   v_has_crashed := NOT EXISTS (SELECT FROM haul.pulse);
   UPDATE haul.pool SET server_start = pg_postmaster_start_time(),
     system = (SELECT c.system_identifier FROM pg_control_system() c),
-    -- This changes at once with a promotion. pg_control_checkpoint() shows a promotion only after the next checkpoint.
+    -- The name of the WAL file changes at once when a standby is promoted. pg_control_checkpoint() shows a promotion
+    -- only after the next checkpoint.
     timeline = ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer,
     database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database());
   SELECT v_pool.timeline IS NOT NULL AND (p.system, p.timeline) IS DISTINCT FROM (v_pool.system, v_pool.timeline),
     v_pool.timeline IS NOT NULL AND p.database <> v_pool.database
   INTO v_is_later, v_is_copy FROM haul.pool p;
   IF v_has_crashed THEN
-    -- If the clock was ahead before the crash, times from then lie in the future. rescue() must see that, but not once
-    -- more because of hosts that mend_hosts() has not corrected yet.
+    -- If the clock was ahead before the crash, times that were written then lie in the future. rescue() must detect
+    -- this, so round_at becomes the latest of these times. Hosts in clock_host do not count: rescue() has detected
+    -- their times before, and mend_hosts() will correct them.
     INSERT INTO haul.pulse (server_start, round_at, grace_until)
     VALUES (pg_postmaster_start_time(), greatest(clock_timestamp(), (SELECT max(w.heartbeat_at) FROM haul.worker w),
       (SELECT max(h.last_start) FROM haul.host h
@@ -50,8 +52,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.heed_origin(boolean) IS
-  'Detects whether the latest commits may be missing, for example after a restore. Commits may be missing if the pool '
-  'is now on another server, timeline or database, or if the server has crashed. Call it before you draw tokens or '
-  'job ids. If commits may be missing, tokens continue 2^32 above the last one. Job ids continue 2^24 above the last '
-  'one, except after a crash alone. Locks the row of pool when it finds such a change. If another session holds that '
-  'row and p_waits is false, returns false. Then the caller must not draw tokens or ids. Otherwise returns true.';
+  'Makes sure that the pool never uses a token (the number of a lease) or a job id twice. The latest commits may be '
+  'missing if the server has crashed, or if the pool is now on another server, timeline or database, for example after '
+  'a restore. If they may be missing, this function raises the sequence of tokens by 2^32. It also raises the sequence '
+  'of job ids by 2^24, except after a crash alone. Call it before you take tokens or job ids from the sequences. Locks '
+  'the row of the table pool if commits may be missing. Returns true if the caller may take tokens and ids. Returns '
+  'false if p_waits is false and another session has locked that row.';

@@ -12,41 +12,41 @@ RETURN CASE
 END;
 COMMENT ON FUNCTION haul.disposition(text) IS
   'Returns what an error class means for the job and its host. permanent: a retry cannot help, so the job fails. job: '
-  'the job has a problem, so it is retried until max_attempts attempts have failed. host: the host has a problem, so '
-  'the host that answered is blocked and the attempt is not charged. worker: the worker has a problem, so any worker '
-  'retries later and the attempt is not charged. kept: a retry cannot help, so the job fails, but its progress is '
-  'kept for ''haul retry''.';
+  'the job has a problem, so Haul retries it until max_attempts attempts have failed. host: the host has a problem, so '
+  'no job of the host that answered starts for a while. worker: the worker has a problem, so any worker retries the '
+  'job later. An attempt that ends with host or worker does not count toward max_attempts. kept: a retry cannot help, '
+  'so the job fails, but its saved bytes are kept for ''haul retry''.';
 
 CREATE OR REPLACE FUNCTION haul.has_class(p_error text, p_class text) RETURNS boolean
 LANGUAGE sql IMMUTABLE
 RETURN p_error = p_class OR p_class = 'http_4xx' AND p_error IN ('http_403', 'http_404', 'http_410');
 COMMENT ON FUNCTION haul.has_class(text, text) IS
-  'Returns whether an error belongs to p_class, the error class of a selector. http_4xx includes http_403, http_404 '
-  'and http_410.';
+  'Returns whether an error matches p_class, an error class. http_4xx also matches http_403, http_404 and http_410.';
 
 CREATE OR REPLACE FUNCTION haul.is_silence(p_error text, p_status integer, p_host text) RETURNS boolean
 LANGUAGE sql IMMUTABLE
 RETURN coalesce(p_error IN ('timeout', 'silent') AND p_status IS NULL AND p_host IS NULL, false);
 COMMENT ON FUNCTION haul.is_silence(text, integer, text) IS
-  'Returns whether a transfer with this error waited in vain for the first byte from the job''s own host. p_status: '
-  'the status that the host answered; NULL = it did not answer. p_host: another host that was asked last; NULL = the '
-  'job''s own host.';
+  'Returns whether a transfer that failed with p_error waited in vain for the first byte from the job''s own host. '
+  'p_status: the HTTP status that the transfer received; NULL = none. p_host: the host that was asked last, for '
+  'example after a redirect; NULL = the job''s own host.';
 
 CREATE OR REPLACE FUNCTION haul.error_of(p_error text, p_status integer, p_host text, p_failures integer) RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN CASE WHEN haul.is_silence(p_error, p_status, p_host) AND p_failures NOT IN (0, -1) THEN 'silent'
   ELSE p_error END;
 COMMENT ON FUNCTION haul.error_of(text, integer, text, integer) IS
-  'Returns the error class of a failure: p_error, or silent if the host stayed silent twice without an answer in '
-  'between. The class silent is a problem of the host. p_failures: as in host.failures.';
+  'Returns the error class of a failure: p_error, or silent. It is silent if is_silence() is true and the host has not '
+  'answered since an earlier failure. Then the host has a problem, and not the job. p_failures: the column failures of '
+  'the table host.';
 
 CREATE OR REPLACE FUNCTION haul.keeps_progress(p_error text) RETURNS boolean
 LANGUAGE sql IMMUTABLE
 RETURN coalesce(haul.has_class(p_error, 'http_4xx') OR p_error IN ('redirects', 'unverified_length')
   OR haul.disposition(p_error) <> 'permanent' AND p_error <> 'disk_full', false);
 COMMENT ON FUNCTION haul.keeps_progress(text) IS
-  'Returns whether the durable bytes of a job with this error are kept for a retry. The bytes are dropped if the '
-  'error is about the bytes themselves or the disk is full. They are kept if the server refused the request, for '
+  'Returns whether Haul keeps the saved bytes of a job with this error for a retry. Haul deletes the bytes if the '
+  'error is about the bytes themselves or the disk is full. It keeps them if the server refused the request, for '
   'example because a signed URL has expired.';
 
 CREATE OR REPLACE FUNCTION haul.host_backoff(p_failures integer, p_dice double precision, p_longest interval)
@@ -55,24 +55,24 @@ LANGUAGE sql IMMUTABLE
 RETURN least(p_longest,
   least(interval '5 minutes', interval '1 second' * 2 ^ least(p_failures, 10)) * (0.5 + p_dice / 2));
 COMMENT ON FUNCTION haul.host_backoff(integer, double precision, interval) IS
-  'Returns how long to block a host after p_failures consecutive failures. The upper bound doubles from 1 second to 5 '
-  'minutes. p_dice, in [0, 1), picks a time between half the bound and the full bound. The result is never longer '
-  'than p_longest.';
+  'Returns how long to block a host after p_failures consecutive failures. The upper bound doubles with each failure, '
+  'up to 5 minutes. p_dice: a random number in [0, 1), which picks a time between half the bound and the full bound. '
+  'The result is never longer than p_longest.';
 
 CREATE OR REPLACE FUNCTION haul.worker_backoff(p_trouble interval, p_dice double precision) RETURNS interval
 LANGUAGE sql IMMUTABLE
 RETURN (0.5 + p_dice / 2) * greatest(interval '1 second', least(interval '5 minutes', coalesce(p_trouble, '0')));
 COMMENT ON FUNCTION haul.worker_backoff(interval, double precision) IS
   'Returns how long a job waits after a problem of the worker: from half a second to 5 minutes. p_trouble: how long '
-  'the problem has lasted. p_dice, in [0, 1), picks a time between half of p_trouble and p_trouble. So the first '
-  'retries by other workers come soon.';
+  'the problem has lasted. p_dice: a random number in [0, 1), which picks a time between half of p_trouble and '
+  'p_trouble. So other workers make the first retries soon.';
 
 CREATE OR REPLACE FUNCTION haul.job_backoff(p_failures integer, p_dice double precision) RETURNS interval
 LANGUAGE sql IMMUTABLE
 RETURN p_dice * least(interval '10 minutes', interval '2 seconds' * 2 ^ least(p_failures, 10));
 COMMENT ON FUNCTION haul.job_backoff(integer, double precision) IS
-  'Returns how long a job waits after p_failures charged failures. The upper bound doubles from 2 seconds to 10 '
-  'minutes. p_dice, in [0, 1), picks a time from 0 to the bound.';
+  'Returns how long a job waits after p_failures failures that count toward max_attempts. The upper bound doubles from '
+  '2 seconds to 10 minutes. p_dice: a random number in [0, 1), which picks a time from 0 to the bound.';
 
 CREATE OR REPLACE FUNCTION haul.decide(
   p_result text, p_command text, p_error text, p_failures integer, p_max_attempts integer,
@@ -87,7 +87,7 @@ DECLARE
   v_longest interval := greatest(p_max_host_wait - coalesce(p_trouble, '0'), interval '1 second');
   v_waiting haul.job_state := CASE WHEN p_command = 'pause' THEN 'paused' WHEN p_resumable THEN 'interrupted'
     ELSE 'queued' END;
-  -- A refusal takes no time. A silent host takes seconds of a slot, so it is asked less often.
+  -- A refused connection takes no time. A silent host makes a transfer wait for seconds, so Haul asks it less often.
   v_cost integer := CASE WHEN p_error = 'silent' THEN 3 ELSE 0 END;
   v_later haul.job_state := CASE WHEN p_command = 'pause' THEN 'paused' ELSE 'scheduled' END;
 BEGIN
@@ -114,8 +114,8 @@ BEGIN
       ELSE
         state := v_later;
         host_delay := greatest(p_retry_after, haul.host_backoff(p_host_failures + v_cost, p_dice, v_longest));
-        -- A host that serves other jobs has no consecutive failures. But a job whose port refuses connections delays
-        -- the others at each try, so it is tried less and less often.
+        -- A host that serves other jobs has no consecutive failures. But if the port of one job refuses connections,
+        -- each try of this job delays the other jobs. So Haul tries it less and less often.
         delay := greatest(p_retry_after, haul.host_backoff(greatest(p_host_failures, p_tries) + v_cost, p_dice,
           v_longest));
       END IF;
@@ -144,12 +144,13 @@ $$;
 COMMENT ON FUNCTION haul.decide(text, text, text, integer, integer, integer, integer, boolean, boolean, interval,
   integer, interval, interval, double precision, integer, integer, boolean) IS
   'Decides what happens to a job when its lease ends. Depends only on its arguments. p_result: completed, failed, '
-  'released (by the worker) or rescued (from a dead worker). p_command: what the operator requested meanwhile: '
-  'cancel, pause or NULL. p_failures and p_rescues: how many failures and rescues were charged before this attempt. '
-  'p_progressed: whether this attempt made durable progress. p_resumable: whether there is a checkpoint. p_trouble: '
-  'how long the host, or the workers that tried, have had problems; NULL = no problems. p_max_host_wait: maximum time '
-  'that a job waits for a host or a worker. The job fails if the host asks for more. p_tries: how many attempts of '
-  'this job in a row failed because of its host. p_busy: how often the host refused this job before while its other '
-  'transfers continued; NULL = the host did not refuse this attempt in this way. p_refused: whether no live worker is '
-  'left to try the job. p_dice: in [0, 1). Returns the job''s state and error, whether the attempt is charged, the '
-  'delay until the next try, and how long to block its host (NULL = do not block it).';
+  'released (the worker returned the job) or rescued (the pool took the job from a dead worker). p_command: what the '
+  'operator requested meanwhile: cancel, pause or NULL. p_failures and p_rescues: how many failures and rescues '
+  'counted against the job before this attempt. p_progressed: whether this attempt made durable progress. p_resumable: '
+  'whether the job has saved bytes. p_trouble: how long the host, or the workers that tried, have had problems; NULL = '
+  'no problems. p_max_host_wait: maximum time that a job waits for a host or a worker. The job fails if the host asks '
+  'for more. p_tries: how many attempts of this job in a row failed because of its host. p_busy: how often the host '
+  'refused this job before while it served other jobs; NULL = it did not refuse this attempt. p_refused: whether all '
+  'live workers have refused the job. p_dice: a random number in [0, 1). Returns the job''s state and error, whether '
+  'the attempt counts against the job (charged), the delay until the next try, and how long to block its host (NULL = '
+  'do not block it).';

@@ -1,5 +1,5 @@
 -- Counts a batch's jobs by outcome. Triggers add a row to `batch_change` for each statement that creates or ends jobs,
--- so no function can forget it. The leader adds these rows up.
+-- so no function can forget to count. The leader, the session that runs maintenance, adds these rows up.
 
 -- count_jobs() counts new and moved jobs. count_outcomes() counts jobs that have ended or wait again.
 CREATE OR REPLACE FUNCTION haul.count_jobs() RETURNS trigger
@@ -21,8 +21,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.count_jobs() IS
-  'Records in batch_change how many jobs a statement has created in each batch or moved to another batch. Batch 0 = '
-  'no batch. Runs as a trigger.';
+  'Runs as a trigger. Records in batch_change how many jobs a statement has created in each batch, or moved from one '
+  'batch to another. Batch 0 = the jobs without a batch.';
 
 CREATE OR REPLACE FUNCTION haul.count_outcomes() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -46,8 +46,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.count_outcomes() IS
-  'Records in batch_change how many jobs of each batch a statement has ended, and their bytes. Subtracts jobs that '
-  'wait again. Batch 0 = no batch. Runs as a trigger.';
+  'Runs as a trigger. Records in batch_change how many jobs of each batch a statement has ended, and the sizes of '
+  'their files in bytes. Subtracts jobs that have left the ended state because they wait again. Batch 0 = the jobs '
+  'without a batch.';
 
 -- Create the triggers only once. Creating a trigger waits for all writers of its table, and no writer can start before
 -- the commit. So this block counts earlier jobs, and the triggers count later ones.
@@ -123,10 +124,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.roll_up(integer) IS
-  'Maintenance: moves up to p_limit rows of batch_change into the totals of their batches and minutes. Notifies '
-  'sessions that wait for a batch if it has ended. Returns the number of rows. Concurrent calls are safe.';
+  'Maintenance: moves up to p_limit rows of batch_change into the totals of their batches and minutes. Notifies the '
+  'sessions that wait for a batch when all jobs of this batch have ended. Returns the number of rows. Concurrent calls '
+  'are safe.';
 
--- Skip locked rows: a session that is withdrawing a job now may be waiting for a lane.
+-- Skip locked rows: a session that is withdrawing a job now may wait for a lane that this session has locked.
 CREATE OR REPLACE FUNCTION haul.take_ready(p_jobs bigint[]) RETURNS SETOF haul.ready
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -137,8 +139,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.take_ready(bigint[]) IS
-  'Deletes jobs from the table ready and returns their rows. The caller must have locked their lanes. Skips jobs that '
-  'another session has locked.';
+  'Deletes jobs from the table ready and returns their rows. The caller must have locked the lanes of these jobs (a '
+  'lane is the waiting jobs of one queue for one host). Skips jobs that another session has locked.';
 
 CREATE OR REPLACE FUNCTION haul.put_away(p_jobs bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -159,9 +161,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.put_away(bigint[]) IS
-  'Cancels or pauses jobs that a claim has found although their batch is being cancelled or paused. Skips rows of '
-  'ready that another session has locked. Returns all jobs of p_jobs whose batch is being cancelled or paused, '
-  'including skipped jobs.';
+  'Cancels or pauses those waiting jobs of p_jobs whose batch is being cancelled or paused. A claim calls this '
+  'function for the jobs that it has found. Skips rows of ready that another session has locked. Returns all jobs of '
+  'p_jobs whose batch is being cancelled or paused, including skipped jobs.';
 
 CREATE OR REPLACE FUNCTION haul.begin_sweep(p_batch integer, p_what text) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -173,7 +175,7 @@ BEGIN
   -- finish.
   WHERE id = p_batch AND (sweep IS NULL OR sweep = 'pause' AND p_what = 'cancel');
   IF NOT FOUND THEN
-    -- A repeated command also covers jobs submitted since: the sweep continues up to them.
+    -- If the same command is given again, it also applies to jobs that were submitted since.
     UPDATE haul.batch SET sweep_below = (SELECT max(j.id) FROM haul.job j WHERE j.batch = p_batch)
     WHERE id = p_batch AND sweep = p_what;
   END IF;
@@ -181,9 +183,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.begin_sweep(integer, text) IS
-  'Records a command to cancel or pause all jobs submitted to a batch so far. p_what is ''cancel'' or ''pause''. '
-  'After the commit, no worker can claim these jobs, and sweep() changes them. A pause does not replace a '
-  'cancellation. Returns the number of the active command. Locks the batch.';
+  'Records a command to cancel or pause all jobs submitted to a batch so far. p_what is ''cancel'' or ''pause''. After '
+  'the commit, no worker can claim these jobs, and sweep() changes them. A pause does not replace a cancellation. '
+  'Returns the number of the command that is active now. Locks the batch.';
 
 CREATE OR REPLACE FUNCTION haul.end_sweep(p_batch integer) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -205,8 +207,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.batch_jobs(integer, bigint, bigint, integer) IS
-  'Returns the first p_limit jobs of a batch, by id, with ids above p_after and up to p_last. {} = there are none. '
-  'Locks nothing.';
+  'Returns the ids of the first p_limit jobs of a batch, in ascending order, that are above p_after and at most '
+  'p_last. {} = there are none. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.sweep(p_batch integer, p_limit integer, OUT changed integer, OUT more boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -245,7 +247,7 @@ $$;
 COMMENT ON FUNCTION haul.sweep(integer, integer) IS
   'Cancels or pauses up to p_limit more jobs of a batch, as begin_sweep() recorded. Cancels or pauses waiting jobs, '
   'and sends the command to the workers of running jobs. Returns the number of changed jobs and whether there may be '
-  'more. If there are no more, removes the record. Locks the batch.';
+  'more. If there are no more, removes the command. Locks the batch.';
 
 CREATE OR REPLACE FUNCTION haul.steer_batch(
   p_batch integer, p_what text, p_limit integer, p_sweep bigint, OUT changed integer, OUT more boolean,
@@ -263,9 +265,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.steer_batch(integer, text, integer, bigint) IS
-  'Cancels or pauses up to p_limit jobs, as one step of a command on a whole batch. p_what is ''cancel'' or '
-  '''pause''. p_sweep: NULL for the first step, then the sweep that this step returned. Does nothing if another '
-  'session has ended the command meanwhile. Locks the batch.';
+  'Cancels or pauses up to p_limit jobs, as one step of a command on a whole batch. p_what is ''cancel'' or ''pause''. '
+  'p_sweep: NULL in the first step; in later steps, the number (sweep) that the first step returned. Does nothing if '
+  'another session has ended the command meanwhile. Locks the batch.';
 
 CREATE OR REPLACE FUNCTION haul.sweep_on(p_limit integer) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -279,7 +281,7 @@ BEGIN
     FOR UPDATE SKIP LOCKED;
   RETURN CASE WHEN v_batch IS NULL THEN 0 ELSE (SELECT s.changed FROM haul.sweep(v_batch, p_limit) s) END;
 EXCEPTION WHEN lock_not_available THEN
-  -- Another session holds one of its jobs. Process the other batches first.
+  -- Another session has locked one of the jobs of this batch. Process the other batches first.
   UPDATE haul.batch SET swept_at = clock_timestamp() WHERE id = v_batch AND sweep IS NOT NULL;
   RETURN 0;
 END

@@ -1,4 +1,4 @@
--- A job may have mirrors: other URLs of its file. They are tried in their order. `job.mirror` is the number of the
+-- A job may have mirrors: other URLs of its file. Haul tries them in the given order. `job.mirror` is the number of the
 -- mirror in use, from 1; NULL = the job's own URL. `job.host` is the host of the URL in use.
 
 CREATE OR REPLACE FUNCTION haul.url_in_use(p_url text, p_options jsonb, p_mirror smallint) RETURNS text
@@ -6,15 +6,15 @@ LANGUAGE sql IMMUTABLE
 RETURN CASE WHEN coalesce(p_mirror, 0) < 1 THEN p_url
   ELSE coalesce(p_options -> 'mirrors' ->> (p_mirror - 1), p_url) END;
 COMMENT ON FUNCTION haul.url_in_use(text, jsonb, smallint) IS
-  'Returns the URL that a job requests now. p_url: its own URL. p_mirror: the number of the mirror in use; NULL or 0 '
-  '= none.';
+  'Returns the URL that a job requests now. p_url: the job''s own URL. p_mirror: the number of the mirror in use; NULL '
+  'or 0 = none.';
 
 CREATE OR REPLACE FUNCTION haul.count_urls(p_options jsonb) RETURNS integer
 LANGUAGE sql IMMUTABLE
 RETURN CASE WHEN jsonb_typeof(p_options -> 'mirrors') = 'array' THEN 1 + jsonb_array_length(p_options -> 'mirrors')
   ELSE 1 END;
 COMMENT ON FUNCTION haul.count_urls(jsonb) IS
-  'Returns the number of URLs of a job with these options, including its own.';
+  'Returns the number of URLs of a job with these options, including the job''s own URL.';
 
 CREATE OR REPLACE FUNCTION haul.next_mirror(p_mirror smallint, p_options jsonb) RETURNS smallint
 LANGUAGE sql IMMUTABLE
@@ -22,8 +22,9 @@ RETURN ((coalesce(p_mirror, 0) + 1) % haul.count_urls(p_options))::smallint;
 COMMENT ON FUNCTION haul.next_mirror(smallint, jsonb) IS
   'Returns the number of the mirror that follows p_mirror. Returns 0, the job''s own URL, after the last mirror.';
 
--- Each host has one name. Other spellings get that name too, or NULL. NULL applies to other scripts, percent-encoded
--- names, and IPv4 addresses that are not four decimal numbers. Programs do not write those.
+-- Each host has one name. For other spellings, host_of() returns the same name or NULL. It returns NULL for non-ASCII
+-- names, percent-encoded names, and IPv4 addresses that are not four decimal numbers. Programs of Haul do not write
+-- these.
 CREATE OR REPLACE FUNCTION haul.host_of(p_url text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
@@ -33,7 +34,7 @@ DECLARE
   v_port text := ltrim(v_parts[3], '0');
 BEGIN
   IF v_name ~ '^\[' THEN
-    -- Remove the zone.
+    -- Remove the zone of the address.
     v_name := haul.ipv6_name(regexp_replace(btrim(v_name, '[]'), '%.*$', ''));
   ELSE
     v_name := regexp_replace(v_name, '\.$', '');
@@ -52,7 +53,7 @@ END
 $$;
 COMMENT ON FUNCTION haul.host_of(text) IS
   'Returns the host name of a URL as in haul.host: in lower case, without the default port and the final dot. NULL = '
-  'the URL has no host, or its host is not in the form that programs write.';
+  'the URL has no host, or the host is in a form that Haul does not write, for example with non-ASCII letters.';
 
 CREATE OR REPLACE FUNCTION haul.ipv6_name(p_address text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -85,7 +86,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.mirror_hosts(uuid, bigint) IS
-  'Returns the hosts of all mirrors in the lines of a submission up to p_last.';
+  'Returns the names of the hosts of all mirrors in the lines of a submission whose numbers are at most p_last.';
 
 CREATE OR REPLACE FUNCTION haul.is_of_source(p_error text) RETURNS boolean
 LANGUAGE sql IMMUTABLE
@@ -107,7 +108,8 @@ BEGIN
   moves := false;
   state := p_state;
   delay := p_delay;
-  -- decide() does not charge this failure, because the host is in trouble. But the other URLs have failed often enough.
+  -- decide() does not charge this failure, because the host is in trouble. But max_attempts failures have counted
+  -- before.
   IF v_is_last AND p_urls > 1 AND p_failures >= p_max_attempts AND p_state = 'scheduled' AND NOT p_resumable
     AND haul.is_of_source(p_error) THEN
     state := 'failed';
@@ -133,13 +135,14 @@ END
 $$;
 COMMENT ON FUNCTION haul.turn_to_mirror(haul.job_state, text, text, interval, integer, integer, boolean, integer,
   integer, integer, double precision) IS
-  'Decides whether a job with several URLs switches to the next one after a failed attempt, and what happens to it '
-  'then. Depends only on its arguments. p_state and p_delay: the result of decide() for one URL. p_command, p_error, '
-  'p_failures, p_max_attempts, p_resumable and p_dice: as for decide(). p_urls: number of URLs of the job. p_mirror: '
-  'the mirror in use; NULL or 0 = the job''s own URL. p_refusals: how many attempts in a row before this one failed '
-  'permanently. The job tries the next URL at once. After the last URL it waits and then tries the first one again. '
-  'The job fails when all its URLs have failed permanently in a row. It also fails at the last URL if decide() lets '
-  'it fail or the other URLs have failed often enough.';
+  'Decides whether a job with several URLs switches to its next URL after a failed attempt, and what happens to the '
+  'job then. Depends only on its arguments. p_state and p_delay: what decide() returned for this attempt. p_command, '
+  'p_error, p_failures, p_max_attempts, p_resumable and p_dice: as for decide(). p_urls: number of URLs of the job. '
+  'p_mirror: number of the mirror in use; NULL or 0 = the job''s own URL. p_refusals: number of permanent failures in '
+  'a row before this attempt. If the job switches, it tries the next URL at once. After the last URL, it waits and '
+  'then tries the first URL again. The job fails if as many attempts in a row have failed permanently as it has URLs. '
+  'After an attempt at its last URL, it also fails if p_max_attempts failures have counted, or if decide() lets it '
+  'fail because of an error that is not permanent.';
 
 CREATE OR REPLACE FUNCTION haul.refusals(p_job bigint) RETURNS integer
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -151,18 +154,19 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.refusals(bigint) IS
-  'Returns how many permanent failures a job has had since its last failure of another kind. Ignores attempts that '
-  'are forgiven or did not fail.';
+  'Returns how many permanent failures a job has had since its last failure of another kind. Ignores attempts that did '
+  'not fail, and forgiven attempts, which no longer count.';
 
--- An ETag says nothing about another URL's file, because servers derive it from length and time. Only the job's digest
--- proves that the pieces belong together. `moved` makes the worker compare some bytes first.
+-- An ETag says nothing about the file at another URL, because servers derive ETags from length and time. Only the job's
+-- digest proves that bytes from two URLs belong to one file. The key `moved` in the resume data makes the worker
+-- compare some bytes first.
 CREATE OR REPLACE FUNCTION haul.is_part_of_mirror(p_resume jsonb, p_options jsonb) RETURNS boolean
 LANGUAGE sql IMMUTABLE
 RETURN coalesce(p_options ? 'digest' AND (left(p_resume ->> 'validator', 1) = '"'
   OR p_resume ->> 'validator' = 'digest'), false);
 COMMENT ON FUNCTION haul.is_part_of_mirror(jsonb, jsonb) IS
-  'Returns whether a job with these options may resume its saved bytes from another URL. p_resume: the resume data of '
-  'its checkpoint.';
+  'Returns whether a job with these options may resume its saved bytes from another URL. p_resume: the data that the '
+  'job has saved for a resume.';
 
 CREATE OR REPLACE FUNCTION haul.use_mirrors(p_moves jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -184,10 +188,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.use_mirrors(jsonb) IS
-  'Switches jobs to another of their URLs. p_moves: [{"job", "mirror": number of the mirror, 0 = its own URL, '
+  'Switches jobs to another of their URLs. p_moves: [{"job", "mirror": number of the mirror, 0 = the job''s own URL, '
   '"next_host": id of the new host, "host_id": id of the old host, "in_trouble": whether the old host is in trouble, '
-  '"keeps": whether the new URL may continue the saved bytes}]. The caller must have ended their leases. Locks jobs '
-  'by id.';
+  '"keeps": whether the new URL may continue the saved bytes}]. The caller must have ended the leases of these jobs. '
+  'Locks jobs by id.';
 
 CREATE OR REPLACE FUNCTION haul.mirror_of(p_url text, p_options jsonb) RETURNS smallint
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -200,8 +204,8 @@ $$;
 COMMENT ON FUNCTION haul.mirror_of(text, jsonb) IS
   'Returns the number of a URL among the mirrors in these options; NULL = the URL is not one of these mirrors.';
 
--- Untried jobs follow the jobs that have left a host in trouble. Jobs with saved bytes or an earlier file stay, because
--- only use_mirrors() prepares these for another URL.
+-- If a failed job leaves a host in trouble for a mirror, untried jobs of this host follow. Jobs with saved bytes or an
+-- earlier file stay, because only use_mirrors() prepares such jobs for another URL.
 CREATE OR REPLACE FUNCTION haul.jobs_to_move(p_hosts integer[], p_limit integer) RETURNS jsonb
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -258,5 +262,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.move_waiting(jsonb) IS
-  'Switches waiting jobs to another of their URLs. p_moves: the result of jobs_to_move(). Before this, the caller '
-  'must call arm() for the lanes of both hosts. Skips jobs that another session has changed since then or has locked.';
+  'Switches waiting jobs to another of their URLs. p_moves: the result of jobs_to_move(). Before that, the caller must '
+  'call arm() for the old and the new host of each job, because arm() locks their lanes. A lane is the waiting jobs of '
+  'one queue for one host. Skips jobs that another session has locked, or has changed since jobs_to_move().';

@@ -1,4 +1,5 @@
--- Workers that have died or drain are ignored. The operator of the worker that was refused reads the reason.
+-- Workers that have died or are draining do not count. The operator of the refused worker finds the reason in the error
+-- of the attempt.
 CREATE OR REPLACE FUNCTION haul.is_refused_by_all(p_job bigint, p_worker bigint, p_queue integer, p_error text)
 RETURNS boolean
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -13,6 +14,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.is_refused_by_all(bigint, bigint, integer, text) IS
-  'Returns whether no live worker of the queue may write the file of a job. This is true if p_error says so for '
-  'p_worker, and every other live worker of the queue has failed with the same error for this job. Draining workers '
-  'do not count.';
+  'Returns whether no live worker of a queue has the right to write the file of a job. This is the case if p_error, '
+  'the error of worker p_worker, is not_permitted, and every other live worker of the queue has failed with this error '
+  'for the job. Draining workers do not count.';

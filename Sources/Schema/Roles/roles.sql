@@ -1,9 +1,10 @@
--- The four roles. Roles belong to the whole cluster, so several databases may be migrated at the
--- same moment. The session that loses the race finds the role and continues.
+-- The four roles. Roles belong to the whole cluster, so several databases may be migrated at the same moment. The
+-- session that comes second finds the role and continues.
 DO $$
 DECLARE
   v_role text;
-  -- Since PostgreSQL 16, a role without superuser that creates another may grant it, but may not act as it.
+  -- Since PostgreSQL 16, a role that is not a superuser may grant a role that it has created, but may not act as that
+  -- role.
   v_has_set boolean := current_setting('server_version_num')::integer >= 160000;
 BEGIN
   FOREACH v_role IN ARRAY ARRAY['haul_admin', 'haul_worker', 'haul_submitter', 'haul_monitor'] LOOP
@@ -13,14 +14,15 @@ BEGIN
         EXECUTE format('CREATE ROLE %I NOLOGIN', v_role);
         IF v_role = 'haul_admin' THEN
           BEGIN
-            -- Lets haul.vitals show who holds a snapshot. Granted once: if you revoke it, it stays revoked.
+            -- Lets haul.vitals show which sessions keep old row versions. Haul grants this role only once: if you
+            -- revoke it, it stays revoked.
             GRANT pg_read_all_stats TO haul_admin;
           EXCEPTION WHEN insufficient_privilege THEN
-            NULL;  -- haul.vitals reports it
+            NULL;  -- haul.vitals reports that the role is missing
           END;
         END IF;
       EXCEPTION WHEN duplicate_object OR unique_violation OR internal_error THEN
-        NULL;  -- another migration created it meanwhile
+        NULL;  -- another session has created the role meanwhile
       END;
     END LOOP;
   END LOOP;

@@ -1,7 +1,7 @@
--- The schema and the record of what has been applied to it.
+-- Creates the schema and the two tables that record what has been applied to it.
 DO $$
 BEGIN
-  -- IF NOT EXISTS would ask for the right to create schemas where there is nothing to create.
+  -- CREATE SCHEMA IF NOT EXISTS needs the right to create schemas even if the schema exists.
   IF to_regnamespace('haul') IS NULL THEN
     CREATE SCHEMA haul AUTHORIZATION haul_admin;
   END IF;
@@ -23,11 +23,11 @@ CREATE TABLE IF NOT EXISTS haul.repeatable (
   applied_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 COMMENT ON TABLE haul.repeatable IS
-  'Files of functions and views that were last applied, with their digests. A file is applied again only if its text '
-  'has changed.';
+  'Files of functions and views that were applied to this database, with the digests of their texts. Haul applies a '
+  'file again only if its text has changed.';
 
--- What older programs did not record: the version of the program that applied the functions and views, and the digests
--- of those that were replaced. An older program does not put its own back unasked.
+-- Earlier versions of Haul did not record these: the version of the program that applied the functions and views, and
+-- the digests of the replaced texts. So an older program does not apply its own texts again unless it is asked to.
 DO $$
 BEGIN
   IF NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = 'haul.repeatable'::regclass AND attname = 'superseded') THEN
