@@ -1,4 +1,4 @@
--- Ends leases. Settlements, releases and rescues all use this: jobs leave `running` in no other way.
+-- Ends leases. Finished, released and rescued jobs all come here: a job leaves the state `running` in no other way.
 
 CREATE OR REPLACE FUNCTION haul.end_leases(p_worker bigint, p_endings jsonb) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET lock_timeout = '200ms' AS $$
@@ -9,14 +9,15 @@ EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit
 END
 $$;
 COMMENT ON FUNCTION haul.end_leases(bigint, jsonb) IS
-  'Ends leases of a worker, or of any worker if p_worker is NULL. p_endings: [{"job", "token", "result": completed, '
-  'failed, released or rescued}]. Each may also have "error", "message", "status", "retry_after": seconds, "host": '
-  'the host that answered, "bytes", "path", "digest", "fetched", "resumed_at", "changes", "range_unsafe": true if a '
-  'range request was answered wrongly, "source": as in outcome. Returns [{"job", "token", "state", "delay": seconds, '
-  '"cause": error class}]. An ending with a stale token changes nothing and is missing from the reply. Locks leases '
-  'in job order. If the data of a job raise an error (SQLSTATE class 22, 23 or 54), this job fails with the error '
-  'class internal and the others end normally. If another session blocks an ending for longer than 200 ms, it stays '
-  'open and is missing from the reply. Pass it to another call.';
+  'Ends leases of worker p_worker; NULL = of any worker. p_endings: an array with an ending for each lease, {"job", '
+  '"token", "result": completed, failed, released or rescued}. An ending may also have "error", "message", "status", '
+  '"retry_after": seconds, "host": the host that answered, "bytes", "path", "digest", "fetched", "resumed_at", '
+  '"changes", "range_unsafe": true if a range request was answered wrongly, "source": as in outcome. Returns [{"job", '
+  '"token", "state", "delay": seconds, "cause": error class}]. An ending changes nothing and is missing from the reply '
+  'if its token is not the token of the job''s current lease. If the data of a job raise an error (SQLSTATE class 22, '
+  '23 or 54), this job fails with the error class internal and the other leases end normally. If another session locks '
+  'rows of an ending for longer than 200 ms, the lease stays and the ending is missing from the reply. Pass this '
+  'ending to another call. Locks leases in job order.';
 
 CREATE OR REPLACE FUNCTION haul.end_together(p_worker bigint, p_endings jsonb) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -92,7 +93,7 @@ BEGIN
       d.range_unsafe, count(*) AS ended,
       min(d.job) AS head,
       max(extract(epoch FROM d.host_delay)) AS delay,
-      -- Only a job's first try counts: an address that is always refused says nothing about the host.
+      -- Only a job's first try counts: a URL that the host always refuses says nothing about its limit.
       count(*) FILTER (WHERE d.busy = 0 AND d.state = 'scheduled' AND NOT d.charged) AS too_many,
       count(*) FILTER (WHERE haul.is_silence(d.error, d.status, d.host)) AS silent
     FROM decided d
@@ -105,7 +106,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.end_together(bigint, jsonb) IS
-  'Implements end_leases() for all endings at once. If one ending raises an error, no lease ends.';
+  'Implements end_leases() for all leases in p_endings at once. If one of them raises an error, no lease ends.';
 
 -- The report of one worker must not block a host that others use.
 CREATE OR REPLACE FUNCTION haul.host_to_block(p_worker bigint, p_own text, p_answered text) RETURNS text
@@ -121,7 +122,7 @@ $$;
 COMMENT ON FUNCTION haul.host_to_block(bigint, text, text) IS
   'Returns the host to block after a failure that is a problem of the host. p_own: the job''s host. p_answered: the '
   'host that answered, for example after a redirect; NULL = p_own answered. Returns NULL if another host answered and '
-  'the worker holds no job of it. Then no host is blocked. Locks nothing.';
+  'worker p_worker runs no job of that host. Then no host is blocked. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.waited_in_vain(p_message text, p_trouble interval, p_asked interval) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -135,13 +136,13 @@ END
 $$;
 COMMENT ON FUNCTION haul.waited_in_vain(text, interval, interval) IS
   'Returns the error message of a job that waited too long for its host. Adds to p_message how long the host has been '
-  'in trouble (p_trouble) and how long it asks clients to stay away (p_asked).';
+  'in trouble (p_trouble) and how long the host asks clients to wait (p_asked).';
 
 CREATE OR REPLACE FUNCTION haul.lock_leases(p_worker bigint, p_endings jsonb) RETURNS tid[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
-  -- Lock in job order. A session that comes second finds the lease gone.
+  -- Lock in job order. If two sessions end one lease, the second finds that the lease does not exist any more.
   RETURN (SELECT array_agg(t.place) FROM (
     -- Use lists and look up each job by its id: a join with the endings would read all leases. No token belongs to two
     -- jobs.
@@ -154,8 +155,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.lock_leases(bigint, jsonb) IS
-  'Locks the leases of endings with live tokens, in job order. p_worker: locks only leases of this worker; NULL = of '
-  'any worker. Returns the places (ctid) of their rows; NULL = none.';
+  'Locks the leases that p_endings name, in job order. p_endings: [{"job", "token"}]. Skips an element if its token is '
+  'not the token of the job''s current lease. p_worker: locks only leases of this worker; NULL = of any worker. '
+  'Returns the ctids of the locked leases; NULL = none.';
 
 CREATE OR REPLACE FUNCTION haul.attempt_history(
   p_job bigint, OUT failures integer, OUT rescues integer, OUT trouble interval, OUT tries integer)
@@ -174,12 +176,14 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.attempt_history(bigint) IS
-  'Returns numbers about the attempts of a job that are not forgiven. failures and rescues: how many were charged. '
-  'trouble: how long its host or its workers have been in trouble without a break; NULL = they are not in trouble. '
-  'tries: how many of its attempts failed because of the host in that time.';
+  'Returns numbers about the attempts of a job. Ignores forgiven attempts, which no longer count. failures and '
+  'rescues: how many failures and rescues count against the job. trouble: time since its host or its workers began to '
+  'have problems, without another result in between; NULL = no problems. tries: how many attempts failed because of '
+  'the host in that time.';
 
--- plpgsql, because an SQL function is planned at each call. The caller has pinned the plan. STABLE: job, host and
--- checkpoint are read as the calling statement sees them, after the leases are locked.
+-- This is plpgsql, because PostgreSQL plans an SQL function at each call. The settings of the caller determine the
+-- plan. It is STABLE, so that it reads job, host and checkpoint as the calling statement sees them, after the leases
+-- are locked.
 CREATE OR REPLACE FUNCTION haul.decide_endings(p_leases tid[], p_endings jsonb) RETURNS TABLE (
   place tid, job bigint, token bigint, worker bigint, queue integer, host_id integer, priority smallint,
   attempt smallint, started_at timestamptz, result text, error text, message text, status smallint, host text,
@@ -223,7 +227,7 @@ BEGIN
       CASE WHEN h.blocked_until > clock_timestamp() - haul.trouble_memory()
         THEN greatest(h.trouble_since, j.submitted_at) END AS trouble_since
     FROM unnest(p_leases) AS u(place)
-    -- OFFSET 0: find each row by its place. A plan made while few jobs run would read all leases, and PostgreSQL keeps
+    -- OFFSET 0: find each row by its ctid. A plan made while few jobs run would read all leases, and PostgreSQL keeps
     -- that plan.
     CROSS JOIN LATERAL (SELECT k.*, k.ctid AS place FROM haul.lease k WHERE k.ctid = u.place OFFSET 0) l
     JOIN endings e ON e.job = l.job AND e.token = l.token
@@ -242,8 +246,8 @@ BEGIN
     coalesce(t.state, d.state), d.charged, CASE WHEN t.state IS NULL THEN d.delay ELSE t.delay END,
     coalesce(d.host_delay, t.host_delay), d.error,
     d.rescues,
-    -- Its own host has answered, whatever the answer was. A web page instead of the file may come from a network on the
-    -- way.
+    -- The job's own host has answered, whatever the answer was. A web page instead of the file does not count, because
+    -- it may come from a network on the way.
     n.result = 'completed' OR n.status IS NOT NULL AND n.host IS NULL
       AND coalesce(haul.disposition(n.error) NOT IN ('host', 'worker') AND n.error <> 'suspect_page', true),
     coalesce(t.moves, false), t.mirror, CASE WHEN t.moves THEN t.next_host ELSE n.host_id END, n.keeps
@@ -268,7 +272,7 @@ BEGIN
     WHERE n.result <> 'completed') d
   LEFT JOIN LATERAL (
     SELECT m.*, u.mirror, haul.host_id(u.url) AS next_host,
-      -- Also block a host for a moment if its trouble would have ended the job.
+      -- Also block a host for at least a second if its trouble would have ended the job.
       CASE WHEN haul.disposition(n.error) = 'host' THEN greatest(interval '1 second',
         make_interval(secs => least(greatest(n.retry_after, 0), 86400))) END AS host_delay
     FROM (SELECT k.mirror, haul.url_in_use(j.url, j.options, k.mirror) AS url
@@ -283,8 +287,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.decide_endings(tid[], jsonb) IS
-  'Decides what happens to jobs whose leases end. The caller must have locked these leases. Returns a row for each '
-  'lease with its ending, the decision of decide() and the following columns. wait_instance: the store instance where '
-  'the job waits; 0 = any. moves: whether turn_to_mirror() switches the job to another of its URLs. mirror: the '
-  'number of that mirror; 0 = its own URL. next_host: the host of the URL that the job waits for. keeps: whether a '
-  'mirror may continue the saved bytes. Changes and locks nothing.';
+  'Decides what happens to jobs whose leases end. p_leases: the ctids of these leases, which the caller must have '
+  'locked. p_endings: as for end_leases(). Returns a row for each lease, with the values from p_endings, the result of '
+  'decide() and the following columns. wait_instance: the store instance (directory of a store) where the job waits; 0 '
+  '= any. moves: whether turn_to_mirror() switches the job to another of its URLs. mirror: the number of that mirror; '
+  '0 = the job''s own URL. next_host: the host of the URL that the job waits for. keeps: whether a mirror may continue '
+  'the saved bytes. Changes and locks nothing.';

@@ -1,5 +1,5 @@
--- Ends leases that cannot all end together, because another session holds rows that some of them need or a job's data
--- raise an error.
+-- Ends leases that cannot all end together, because another session has locked rows that some of them need, or because
+-- the data of a job raise an error.
 
 CREATE OR REPLACE FUNCTION haul.ending_keys(p_endings jsonb) RETURNS TABLE (ending jsonb, job bigint, token bigint)
 LANGUAGE sql IMMUTABLE AS $$
@@ -8,11 +8,11 @@ LANGUAGE sql IMMUTABLE AS $$
   FROM jsonb_array_elements(p_endings) e
 $$;
 COMMENT ON FUNCTION haul.ending_keys(jsonb) IS
-  'Returns one row for each ending, with its job and token. A job or token that is not a number becomes NULL. '
-  'p_endings: as for end_leases().';
+  'Returns one row for each element of p_endings, with its job and token. A job or token that is not a number becomes '
+  'NULL. p_endings: as for end_leases().';
 
--- Jobs of a free host end at once. For locked hosts, wait a little longer, in random order. So a busy host, which other
--- sessions lock again and again, gets its turn too.
+-- First end the jobs of hosts that no other session has locked. Then wait up to 200 ms for each locked host, in random
+-- order. So a busy host, which other sessions lock again and again, gets its turn too.
 CREATE OR REPLACE FUNCTION haul.end_by_host(p_worker bigint, p_endings jsonb) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -51,8 +51,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.end_by_host(bigint, jsonb) IS
-  'Implements end_leases() for the endings of each host separately, for about half a second in total. Endings that '
-  'another session blocks stay open and are missing from the reply.';
+  'Implements end_leases() for one host after another, for about half a second in total. Leases that another session '
+  'blocks stay and are missing from the reply.';
 
 CREATE OR REPLACE FUNCTION haul.end_each(p_worker bigint, p_endings jsonb) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -76,9 +76,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.end_each(bigint, jsonb) IS
-  'Implements end_leases() for each ending of one host separately. Calls set_aside() for a job whose ending raises an '
+  'Implements end_leases() for one lease of a host after another. Calls set_aside() for a job whose data raise an '
   'error of SQLSTATE class 22, 23 or 54. Raises other errors, such as a full disk or a deadlock, because they are not '
-  'the job''s fault. Stops if another session holds the host.';
+  'the job''s fault. Stops if another session has locked the host.';
 
 -- The job's own data are suspect, so nothing here reads them.
 CREATE OR REPLACE FUNCTION haul.set_aside(p_worker bigint, p_job jsonb, p_token jsonb, p_reason text) RETURNS jsonb
@@ -106,17 +106,17 @@ BEGIN
   PERFORM haul.settle_hosts(jsonb_build_array(jsonb_build_object('host_id', v_lease.host, 'queue', v_lease.queue,
     'instance', 0, 'priority', v_lease.priority, 'state', 'failed', 'result', 'failed', 'error', 'internal',
     'answered', false, 'ended', 1, 'head', v_lease.job, 'too_many', 0)));
-  RAISE WARNING 'haul: job % is set aside: %', v_lease.job, p_reason;
+  RAISE WARNING 'haul: job % fails with the error class internal: %', v_lease.job, p_reason;
   RETURN jsonb_build_array(jsonb_build_object('job', v_lease.job, 'token', v_lease.token, 'state', 'failed',
     'cause', 'internal'));
 END
 $$;
 COMMENT ON FUNCTION haul.set_aside(bigint, jsonb, jsonb, text) IS
-  'Fails a job whose data raise errors. The job gets the error class internal and the message p_reason. Drops its '
-  'saved bytes and gives its place back to its host. Reads only the lease. Returns the ending like end_leases(); [] '
-  'if the token is stale.';
+  'Fails a job whose data raise errors, with the error class internal and the message p_reason. Deletes the job''s '
+  'saved progress and its lease, so that the host may start another job. Reads only the lease. Returns the same as '
+  'end_leases(); [] if p_token is not the token of the job''s current lease.';
 
--- work() calls these functions for endings that were not settled.
+-- work() calls the next two functions for leases that end_leases() has not ended.
 
 CREATE OR REPLACE FUNCTION haul.note_fetched(p_worker bigint, p_endings jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -133,8 +133,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.note_fetched(bigint, jsonb) IS
-  'Records how many bytes rescued attempts of this worker have really received. The worker reports this when it finds '
-  'that its leases are gone.';
+  'Records how many bytes a worker has really received in attempts that the pool has rescued (taken from the worker). '
+  'A worker reports this when it finds that it has lost the leases. p_endings: as for end_leases().';
 
 CREATE OR REPLACE FUNCTION haul.still_open(p_worker bigint, p_endings jsonb, p_settled jsonb) RETURNS jsonb
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -149,5 +149,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.still_open(bigint, jsonb, jsonb) IS
-  'Returns the tokens of those endings of a worker whose leases still exist. p_settled: the result of end_leases() '
-  'for these endings.';
+  'Returns the tokens of those leases in p_endings that have not ended and still belong to the worker. p_settled: the '
+  'result of end_leases() for p_endings.';

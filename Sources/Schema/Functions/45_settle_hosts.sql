@@ -19,8 +19,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.distrust_ranges(jsonb, timestamptz) IS
-  'Disables range requests until p_until for the directories that these endings name. p_done: as for settle_hosts(). '
-  'The caller must have locked their hosts.';
+  'Disables range requests until p_until for URL directories in which a range request was answered wrongly. p_done: as '
+  'for settle_hosts(); range_unsafe names the directory. The caller must have locked the hosts.';
 
 CREATE OR REPLACE FUNCTION haul.settle_hosts(p_done jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -44,7 +44,7 @@ BEGIN
     WHERE n.name = ANY (v_blocked) AND n.id <> ALL (v_ids);
   END IF;
   PERFORM FROM unnest(v_ids) AS u(id) CROSS JOIN LATERAL haul.host_now(u.id) n JOIN haul.host h ON h.ctid = n.place
-  ORDER BY u.id FOR UPDATE OF h;  -- those that have changed meanwhile as well, returned or not
+  ORDER BY u.id FOR UPDATE OF h;  -- also locks rows that have changed meanwhile, but may not return them
 
   v_freed := haul.give_back_places(p_done);
   IF v_blocked IS NOT NULL THEN
@@ -61,7 +61,7 @@ BEGIN
         priority smallint, head bigint, state haul.job_state)
       WHERE d.state IN ('queued', 'interrupted')
       UNION ALL
-      -- No other session parks or unparks these lanes meanwhile, because their hosts are locked.
+      -- No other session changes whether these lanes are due, because their hosts are locked.
       SELECT k.host, k.queue, k.instance, l.priority, l.head
       FROM haul.lane_key k CROSS JOIN LATERAL haul.lane_now(k.host, k.queue, k.instance) l
       WHERE k.host = ANY (v_freed) AND l.next_at IS NULL AND l.head IS NOT NULL) a;
@@ -72,11 +72,12 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.settle_hosts(jsonb) IS
-  'Updates the hosts of ended leases, as the second half of end_leases(). Gives the places of the leases back to '
-  'their hosts and blocks hosts in trouble. Calls arm() for the lanes of jobs that wait again and of hosts that are '
-  'no longer full. p_done: one element for each group of leases that ended in the same way, with the number of leases '
-  '("ended"), the first job ("head") and the longest "delay" of a host. A place is one of the concurrent transfers '
-  'that a host allows. Locks hosts by id, then lanes.';
+  'Updates the hosts of ended leases, as the second half of end_leases(). Frees the places that the leases used. A '
+  'place is one of the concurrent transfers that a host allows. Blocks hosts in trouble. Calls arm() for jobs that '
+  'wait again, and for waiting jobs of hosts that were full and have free places now, so that workers can claim these '
+  'jobs. p_done: one element for each group of leases that ended in the same way, with the number of leases ("ended"), '
+  'the first job ("head") and the longest "delay" of a host. Locks hosts by id, then lanes. A lane is the waiting jobs '
+  'of one queue for one host.';
 
 CREATE OR REPLACE FUNCTION haul.give_back_places(p_done jsonb) RETURNS integer[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -111,11 +112,12 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.give_back_places(jsonb) IS
-  'Gives the places of ended leases back to hosts. The caller must have locked these hosts. p_done: as for '
-  'settle_hosts(). If a host answers, resets its failures. After successes_to_grow() completed jobs, raises a lowered '
-  'limit by one. Allows a silent host one transfer at a time until it answers. If a host refused some requests while '
-  'others ran, lowers its limit to the number that it served. Returns the hosts that were full and have free places '
-  'now; NULL = none.';
+  'Frees the places that ended leases used at their hosts. A place is one of the concurrent transfers that a host '
+  'allows. The caller must have locked these hosts. p_done: as for settle_hosts(). If a host has answered, sets its '
+  'number of failures to 0. After successes_to_grow() completed jobs, raises a lowered limit by 1. After a transfer '
+  'has waited in vain, allows its host one transfer at a time until the host answers. If a host refused some requests '
+  'while others ran, lowers its limit to the number that it served. Returns the ids of the hosts that were full and '
+  'have free places now; NULL = none.';
 
 CREATE OR REPLACE FUNCTION haul.block_hosts(p_done jsonb, p_now timestamptz) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -142,5 +144,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.block_hosts(jsonb, timestamptz) IS
-  'Blocks the hosts whose transfers failed because of a problem of the host. A block begins at p_now and lasts for '
-  'the longest delay of that host. The caller must have locked these hosts. p_done: as for settle_hosts().';
+  'Blocks the hosts whose transfers failed because of a problem of the host. A block begins at p_now and lasts for the '
+  'longest "delay" that p_done has for the host. The caller must have locked these hosts. p_done: as for '
+  'settle_hosts().';

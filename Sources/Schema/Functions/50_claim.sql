@@ -8,8 +8,8 @@ DECLARE
   v_now timestamptz := clock_timestamp();
   v_sweeping boolean := EXISTS (SELECT FROM haul.batch b WHERE b.sweep IS NOT NULL);
   v_swept integer := 0;
-  -- Maximum number of jobs taken from one lane at once. A claim that took only one from each lane would hold too many
-  -- hosts, and settlements would queue for them: with 200 hosts and 10 workers, throughput would halve.
+  -- Maximum number of jobs taken from one lane at once. A claim that took only one from each lane would lock too many
+  -- hosts. Sessions that end leases would wait for these hosts: with 200 hosts and 10 workers, throughput would halve.
   v_depth integer := greatest(1, least(4, p_free_slots / 8));
   v_lanes tid[];
   v_hosts tid[];
@@ -23,8 +23,8 @@ DECLARE
 BEGIN
   claimed := 0;
   WHILE claimed < p_free_slots AND v_swept < 1000 LOOP
-    -- 1. Lock due lanes, longest due first, and their hosts. A lane whose host is being settled stays due for the next
-    -- claim.
+    -- 1. Lock due lanes, longest due first, and their hosts. A lane whose host another session has locked stays due for
+    -- the next claim.
     SELECT array_agg(t.place), array_agg(t.host), max(t.next_at) INTO v_lanes, v_hosts, v_due FROM (
       SELECT l.ctid AS place, h.ctid AS host, l.next_at FROM haul.lane l
       CROSS JOIN LATERAL haul.host_now(l.host) n JOIN haul.host h ON h.ctid = n.place
@@ -59,12 +59,13 @@ END
 $$;
 COMMENT ON FUNCTION haul.claim_band(bigint, bigint, integer, boolean, integer, integer, smallint, smallint,
   timestamptz, integer) IS
-  'Claims up to p_free_slots jobs of one priority from a queue''s lanes for one store instance. Creates their leases '
-  'under (p_worker, p_call). If p_floor is NULL, takes the first jobs of each lane. Otherwise takes jobs at the first '
-  'priority from p_floor on that has waiting jobs; if there is none, at the last priority before it. Ignores lanes '
-  'that were due before p_since. A claim that looks at all lanes finds these. Returns the number of jobs and "seen", '
-  'a due time. This is the time of the last lane that it read, or of an earlier lane that another session held at '
-  'that moment; NULL = it read no lane. Takes only what it can lock and never waits.';
+  'Claims up to p_free_slots jobs of one priority from the lanes of a queue for one store instance (a directory of a '
+  'store; 0 = any). A lane is the waiting jobs of one queue for one host and store instance. Creates leases for call '
+  'p_call of worker p_worker. p_floor: NULL = take the first jobs of each lane. Otherwise takes the jobs of a lane at '
+  'the first priority from p_floor on at which jobs wait; if there is none, at the last priority before p_floor. '
+  'p_since: ignores lanes that were due before this time. A claim that looks at all lanes finds these. Returns the '
+  'number of jobs and "seen", a due time: that of the last lane that it read, or of an earlier lane that another '
+  'session had locked; NULL = it read no lane. Skips locked rows and never waits.';
 
 CREATE OR REPLACE FUNCTION haul.choose_jobs(
   p_queue integer, p_instance integer, p_lanes tid[], p_hosts tid[], p_floor smallint, p_depth integer,
@@ -72,8 +73,8 @@ CREATE OR REPLACE FUNCTION haul.choose_jobs(
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $$
 BEGIN
-  -- Take one job from each host, then a second from each, and so on. Locked rows stay in place, and so do jobs of
-  -- locked lanes: reading them by place meets no old row versions.
+  -- Take one job from each host, then a second from each, and so on. Locked rows keep their ctids, and so do the jobs
+  -- of locked lanes. So reading them by ctid meets no old row versions.
   SELECT array_agg(p.job), array_agg(p.place), array_agg(p.host) INTO jobs, places, hosts FROM (
     SELECT r.job, r.place, u.host
     FROM unnest(p_lanes, p_hosts) AS u(place, host)
@@ -100,9 +101,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.choose_jobs(integer, integer, tid[], tid[], smallint, integer, integer, timestamptz) IS
-  'Chooses up to p_free_slots jobs that may start at p_now, about p_depth from each lane. The caller must have locked '
-  'the lanes and their hosts. p_floor: as for claim_band(). Returns the jobs, the places (ctid) of their rows in '
-  'ready, and the place of each host''s row; NULL = none. Locks nothing.';
+  'Chooses up to p_free_slots waiting jobs that may start at p_now, about p_depth from each lane. A lane is the '
+  'waiting jobs of one queue for one host and store instance. p_lanes and p_hosts: the ctids of the lanes and of their '
+  'hosts, which the caller must have locked. p_floor: as for claim_band(). Returns the jobs, the ctids of their rows '
+  'in the table ready (places), and the ctid of the host of each job; NULL = none. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.lease_jobs(
   p_worker bigint, p_call bigint, p_queue integer, p_limited boolean, p_part_instance integer, p_places tid[],
@@ -140,8 +142,8 @@ END
 $$;
 COMMENT ON FUNCTION haul.lease_jobs(bigint, bigint, integer, boolean, integer, tid[], tid[]) IS
   'Moves jobs from the table ready to leases of call p_call of worker p_worker, and counts them on their hosts. '
-  'p_places and p_hosts: the places (ctid) of rows that choose_jobs() returned. The caller must have locked the '
-  'hosts. Skips jobs that another session has locked or taken. Returns the number of leases.';
+  'p_places and p_hosts: the ctids that choose_jobs() returned. The caller must have locked the hosts. Skips jobs that '
+  'another session has locked or taken. Returns the number of leases.';
 
 CREATE OR REPLACE FUNCTION haul.move_lanes_on(p_queue integer, p_instance integer, p_lanes tid[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -150,7 +152,7 @@ BEGIN
   UPDATE haul.lane l SET
     priority = coalesce(n.priority, l.priority),
     head = n.job,
-    -- Park a lane that is empty or whose host is full.
+    -- A lane that is empty or whose host is full is not due (it is parked).
     next_at = CASE
       WHEN n.job IS NULL OR h.in_flight >= haul.places(h.cap, h.failures) THEN NULL
       ELSE greatest(clock_timestamp(), h.blocked_until, haul.next_start(h.min_interval, h.burst, h.next_start)) END
@@ -165,13 +167,14 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.move_lanes_on(integer, integer, tid[]) IS
-  'Records the next job of each lane and when the lane is due. The caller must have locked the lanes and their hosts. '
-  'Parks a lane that is empty or whose host is full: no claim finds it until arm().';
+  'Records the next waiting job of each lane and when the lane is due. A lane is the waiting jobs of one queue for one '
+  'host and store instance. p_lanes: the ctids of the lanes. The caller must have locked the lanes and their hosts. If '
+  'a lane is empty or its host is full, claims do not find the lane until arm() is called for it.';
 
 -- A host in trouble gets one job at a time. If that were always the first job, jobs that never succeed, for example at
--- a closed port, would keep all others from being tried. So pick a random one of the next few jobs, counted from the
--- first job or from a random id between the first and the last. How many these few are is random too: from 1 to 8192,
--- and each power of two has the same probability. So no run of failing jobs and no gap in the ids hides the rest.
+-- a closed port, would keep all others from being tried. So pick a random job among the next n jobs, counted from the
+-- first job or from a random id between the first and the last. The number n is random too: from 1 to 8192, and each
+-- power of two has the same probability. So no run of failing jobs and no gap in the ids hides the other jobs.
 CREATE OR REPLACE FUNCTION haul.any_job(p_queue integer, p_host integer, p_instance integer, p_priority smallint,
   p_first bigint)
 RETURNS bigint
@@ -195,7 +198,8 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, haul, pg_temp SET enable_seq
   ORDER BY random() LIMIT 1
 $$;
 COMMENT ON FUNCTION haul.any_job(integer, integer, integer, smallint, bigint) IS
-  'Returns a random waiting job of a lane at a priority, with an id from p_first on; NULL = none. Locks nothing.';
+  'Returns a random waiting job of this queue, host, store instance and priority whose id is at least p_first; NULL = '
+  'none. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.lower_priority(p_queue integer, p_host integer, p_instance integer, p_floor smallint)
 RETURNS smallint
@@ -207,8 +211,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, haul, pg_temp SET enable_seqsc
       AND r.priority < p_floor ORDER BY r.priority DESC LIMIT 1))
 $$;
 COMMENT ON FUNCTION haul.lower_priority(integer, integer, integer, smallint) IS
-  'Returns the first priority from p_floor on at which a job waits in a lane. If there is none, returns the last one '
-  'before p_floor; NULL = no job waits.';
+  'Returns the first priority from p_floor on at which a job of this queue, host and store instance waits. If there is '
+  'none, returns the last such priority before p_floor; NULL = no job waits.';
 
 CREATE OR REPLACE FUNCTION haul.claim_order(p_claim bigint, OUT priorities smallint[], OUT floor smallint)
 LANGUAGE plpgsql IMMUTABLE AS $$
@@ -223,17 +227,17 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.claim_order(bigint) IS
-  'Returns the order in which claim number p_claim of a worker looks at the priorities. floor: the first priority to '
-  'take within a lane; NULL = the highest priority that waits. Seven of eight claims take the jobs with the highest '
-  'priority. The other claims start at another priority or take other jobs from each lane, so that every job gets its '
-  'turn.';
+  'Returns the order in which claim number p_claim of a worker looks at the priorities. floor: the priority from which '
+  'the claim takes jobs of a lane (the waiting jobs of one queue for one host); NULL = it takes the jobs with the '
+  'highest priority. Seven of eight claims take the jobs with the highest priority. The other claims start at another '
+  'priority or take other jobs from each lane, so that every job gets its turn.';
 
--- p_seen is what a worker remembers about a queue. "from": the due time from which claims look at lanes, by
--- "instance:priority". "next": the next such times. "xid" and "at": when "next" was recorded. "look_at": when
--- claim_thoroughly() looks completely. Earlier claims have read the lanes before "from", so claims do not read an index
--- full of their old entries again. But a transaction that was still running may have armed one of these lanes. So
--- "next" becomes "from" only after a claim has looked from the old place after the end of all such transactions, those
--- before "xid". After 5 s it becomes "from" in any case.
+-- p_seen is what the pool remembers about earlier claims of a worker from a queue. "from": the due time from which
+-- claims look at lanes, by "instance:priority". "next": the next such times. "xid" and "at": when "next" was recorded.
+-- "look_at": when claim_thoroughly() looks at all lanes again. Earlier claims have read the lanes before "from", so
+-- claims do not read an index full of their old entries again. But a transaction that was still running may have made
+-- one of these lanes due. So "next" becomes "from" only when all transactions before "xid" have ended and a claim has
+-- looked from the old "from" once more. After 5 s, "next" becomes "from" in any case.
 CREATE OR REPLACE FUNCTION haul.claim_queue(
   p_worker bigint, p_call bigint, p_claim bigint, p_queue integer, p_max_running integer, p_instance integer,
   p_free_slots integer, p_seen jsonb, OUT claimed integer, OUT seen jsonb, OUT held boolean)
@@ -287,6 +291,7 @@ END
 $$;
 COMMENT ON FUNCTION haul.claim_queue(bigint, bigint, bigint, integer, integer, integer, integer, jsonb) IS
   'Claims up to p_free_slots jobs of a queue by priority. Within one priority, jobs with a part file in the worker''s '
-  'own store instance come first. p_max_running: the queue''s limit of running jobs; NULL = no limit. p_seen: how far '
-  'earlier claims have looked; NULL = look at all lanes. Returns the number of jobs, the new p_seen, and whether '
-  'another session holds the lock (queue_gate) of a queue with a max_running limit. Skips locked rows.';
+  'own store instance come first. p_max_running: the queue''s limit of running jobs; NULL = no limit. p_seen: up to '
+  'which due times earlier claims have looked; NULL = look at all waiting jobs. Returns the number of jobs, the new '
+  'p_seen, and whether another session has locked the row of the queue in queue_gate, which only queues with '
+  'p_max_running have (held). Skips locked rows.';

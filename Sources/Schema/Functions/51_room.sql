@@ -3,9 +3,9 @@
 CREATE OR REPLACE FUNCTION haul.most_leases(p_concurrency integer) RETURNS integer
 LANGUAGE sql IMMUTABLE RETURN 4 * p_concurrency;
 COMMENT ON FUNCTION haul.most_leases(integer) IS
-  'Returns how many jobs a worker with this concurrency may hold: four times p_concurrency. Besides its transfers, a '
-  'worker gives finished files their names, waits for hosts that do not answer, and waits for a disk that hangs. Each '
-  'of these may take as many jobs as the transfers.';
+  'Returns how many jobs a worker may hold at once: four times p_concurrency, its maximum number of transfers. The '
+  'transfers take up to p_concurrency jobs. Jobs whose finished files the worker renames may take as many, and so may '
+  'jobs that wait for silent hosts, and jobs that wait for a disk that hangs.';
 
 CREATE OR REPLACE FUNCTION haul.room(p_worker bigint, p_held integer, p_asked integer, OUT jobs integer,
   OUT held integer)
@@ -24,6 +24,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.room(bigint, integer, integer) IS
-  'Returns how many of p_asked jobs a worker may claim without exceeding most_leases(), and how many jobs it holds. '
-  'p_held: an upper bound of the jobs that it holds. Counts the leases only if p_held is too high for p_asked more '
-  'jobs.';
+  'Returns "jobs": how many of p_asked more jobs a worker may claim without exceeding most_leases(), and "held": how '
+  'many jobs the worker holds. p_held: an upper bound of "held". Counts the leases only if p_held plus p_asked exceeds '
+  'most_leases().';

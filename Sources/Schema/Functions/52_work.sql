@@ -46,8 +46,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.leases_of(bigint, bigint, bigint) IS
-  'Returns the leases of one call of a worker, or only that of p_job, each with everything needed to start or '
-  'continue its job; [] = there are none. Locks nothing.';
+  'Returns the leases that call p_call of a worker created, or only the lease of p_job. Each has everything that the '
+  'worker needs to start or continue the job; [] = there are none. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.readable_options(p_options jsonb) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -60,7 +60,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.readable_options(jsonb) IS
-  'Returns the options. Raises 22023 if no worker can read them. Earlier versions accepted such options.';
+  'Returns p_options. Raises SQLSTATE 22023 if no worker can read them. Earlier versions accepted such options.';
 
 CREATE OR REPLACE FUNCTION haul.claimed_by(p_worker bigint, p_call bigint) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -96,7 +96,7 @@ END
 $$;
 COMMENT ON FUNCTION haul.claimed_by(bigint, bigint) IS
   'Returns the leases of one call of a worker, like leases_of(). Leaves out a job whose data raise an error: this job '
-  'fails as internal. If a reply is too small for all jobs, returns about 16 MiB of them and releases the others.';
+  'fails as internal. If one reply cannot hold all jobs, returns about 16 MiB and releases the other jobs.';
 
 CREATE OR REPLACE FUNCTION haul.work(
   p_worker bigint, p_secret text, p_call bigint, p_endings jsonb, p_queues text[], p_free_slots integer)
@@ -141,15 +141,15 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.work(bigint, text, bigint, jsonb, text[], integer) IS
-  'Settles the jobs that a worker has finished, then claims up to p_free_slots jobs, in one commit; 0 only settles. '
+  'Ends the leases of jobs that a worker has finished, then claims up to p_free_slots jobs (0 = none), in one commit. '
   'p_call is 1, 2, 3, … for each worker. A repeated number changes nothing and returns the first call''s result, so a '
   'lost reply loses nothing. A smaller number raises HA006. p_endings: as for end_leases(), with the results '
   'completed, failed and released. p_queues: names, or NULL for all queues whose store the worker mounts. The worker '
-  'gets no jobs of queues that it has not registered for or of stores that it has closed. It holds at most '
-  'most_leases(). Returns {"settled": [{"job", "token", "state", "delay", "cause"}], "claimed": [leases], '
-  '"contended": true = another session held due jobs, so ask again soon, "wait": seconds until the next known job '
-  'becomes due, "draining", "later": [tokens]}. "later" has endings that another session blocked; pass them to a '
-  'later call. Endings with stale tokens are in neither list.';
+  'gets no jobs of queues that it has not registered for, and none of stores closed by close_store(). It holds at most '
+  'most_leases(). Returns {"settled": [{"job", "token", "state", "delay", "cause"}], "claimed": [leases], "contended": '
+  'true = another session held due jobs, so ask again soon, "wait": seconds until the next known job becomes due, '
+  '"draining", "later": [tokens]}. "later" has leases that another session blocks; pass their endings to a later call. '
+  'Leases that the worker had lost are in no list.';
 
 CREATE OR REPLACE FUNCTION haul.claim_jobs(
   p_worker bigint, p_call bigint, p_claim bigint, p_queues text[], p_free_slots integer, p_seen jsonb,
@@ -180,7 +180,7 @@ BEGIN
     JOIN haul.store_instance i ON i.store = q.store AND i.id = ANY (v_worker.instances)
     WHERE NOT q.paused AND q.deleted_at IS NULL
       AND NOT coalesce(v_worker.closed_stores ? i.id::text, false)
-    ORDER BY -ln(1 - random()) / q.weight  -- each queue is first as often as its weight says
+    ORDER BY -ln(1 - random()) / q.weight  -- the weight of a queue decides how often it is first
   LOOP
     v_claim := haul.claim_thoroughly(p_worker, p_call, p_claim, v_queue.id, v_queue.max_running, v_queue.instance,
       p_free_slots - claimed, p_seen -> v_queue.id::text);
@@ -191,9 +191,9 @@ BEGIN
     EXIT WHEN claimed >= p_free_slots;
     contended := contended OR v_claim.held;
     IF v_queue.max_running IS NOT NULL THEN
-      wait := least(wait, 1);  -- no notification comes when a place becomes free
+      wait := least(wait, 1);  -- no notification comes when a running job ends
     END IF;
-    -- Slots are left: did other sessions hold due jobs, and when is the next one due?
+    -- The worker can take more. Did other sessions lock due jobs? When is the next job due?
     SELECT nullif(min(n.next_at), 'infinity') - clock_timestamp() INTO v_next
     FROM haul.next_due(v_queue.id, v_queue.instance,
       CASE WHEN NOT v_claim.complete THEN p_seen -> v_queue.id::text END) n;
@@ -212,13 +212,13 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.claim_jobs(bigint, bigint, bigint, text[], integer, jsonb) IS
-  'Claims up to p_free_slots jobs for a worker from its open queues. Weights decide how often each queue comes first. '
-  'p_claim: number of the worker''s claim. p_seen: how far its earlier claims have looked, by queue. Returns the '
-  'number of jobs, the new "seen", whether others held due jobs, the seconds until the next known job becomes due '
-  '(NULL = unknown), and whether the worker drains. A worker that drains or whose leases have expired gets no jobs.';
+  'Claims up to p_free_slots jobs for a worker from its queues. Weights decide how often each queue comes first. '
+  'p_claim: number of the worker''s claim. p_seen: how far earlier claims have looked, by queue. Returns the number of '
+  'jobs, the new "seen", whether other sessions held due jobs, the seconds until the next known job becomes due (NULL '
+  '= unknown), and whether the worker drains. A worker that drains or whose leases have expired gets no jobs.';
 
 -- While an old snapshot lasts, the index of due lanes has many old entries of a queue that the worker has claimed from.
--- This look skips such a queue. The claim looks at it anyway, from where earlier claims stopped.
+-- This function returns such a queue without reading the index. The claim reads it from where earlier claims stopped.
 CREATE OR REPLACE FUNCTION haul.queues_to_look_at(p_queues text[], p_seen jsonb) RETURNS TABLE (queue integer)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
@@ -245,8 +245,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.queues_to_look_at(text[], jsonb) IS
-  'Returns the queues that a claim looks at: those in p_queues. If p_queues is NULL, returns the queues with an armed '
-  'lane and the queues in p_seen, the memory of earlier claims. So queues without work cost no time. Locks nothing.';
+  'Returns the queues that a claim looks at: those in p_queues or, if p_queues is NULL, those with jobs that have a '
+  'due time and those in p_seen, the memory of earlier claims. So other queues cost no time. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.claim_thoroughly(
   p_worker bigint, p_call bigint, p_claim bigint, p_queue integer, p_max_running integer, p_instance integer,
@@ -263,8 +263,8 @@ BEGIN
   complete := claimed < p_free_slots AND NOT held AND coalesce((seen ->> 'look_at')::timestamptz
     NOT BETWEEN clock_timestamp() AND clock_timestamp() + interval '1 minute', true);
   IF complete THEN
-    -- A complete look finds lanes that a late commit armed in the past or that a claim skipped because of a lock. It
-    -- reads all row versions that an old snapshot keeps, so it gets 2 % of the time and runs at least once a minute.
+    -- A complete look finds lanes that became due by a late commit or were locked when an earlier claim passed them. It
+    -- reads all row versions that an old snapshot keeps, so it gets 2 % of the time, but runs at least once a minute.
     v_looked := clock_timestamp();
     v_claim := haul.claim_queue(p_worker, p_call, p_claim, p_queue, p_max_running, p_instance, p_free_slots - claimed,
       NULL);
@@ -276,8 +276,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.claim_thoroughly(bigint, bigint, bigint, integer, integer, integer, integer, jsonb) IS
-  'Claims from one queue like claim_queue(). If slots are left, it looks at all lanes again, at most once a second. '
-  'Also returns whether it looked at all lanes ("complete").';
+  'Claims jobs from one queue like claim_queue(). If it finds fewer than p_free_slots jobs, it looks at all waiting '
+  'jobs again, at most once a second. complete: whether it has looked at all of them.';
 
 CREATE OR REPLACE FUNCTION haul.next_due(p_queue integer, p_instance integer, p_seen jsonb)
 RETURNS TABLE (next_at timestamptz)
@@ -294,16 +294,16 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.next_due(integer, integer, jsonb) IS
-  'Returns when the next lanes of a queue are due: a row for each priority that has an armed lane, for this instance '
-  'and for 0. p_seen: as for claim_queue().';
+  'Returns when waiting jobs of a queue are due next: a row for each priority with such jobs, for this store instance '
+  'and for 0 (any instance). p_seen: as for claim_queue().';
 
 CREATE OR REPLACE FUNCTION haul.look_from(p_seen jsonb, p_instance integer, p_priority integer) RETURNS timestamptz
 LANGUAGE sql STABLE AS $$
   SELECT coalesce((p_seen -> 'from' ->> (p_instance || ':' || p_priority))::timestamptz, '-infinity')
 $$;
 COMMENT ON FUNCTION haul.look_from(jsonb, integer, integer) IS
-  'Returns the due time from which a claim looks at lanes of an instance and priority, according to p_seen; -infinity '
-  '= it looks at all of them.';
+  'Returns the due time from which a claim looks for jobs of a store instance and priority, according to p_seen, the '
+  'memory of earlier claims; -infinity = it looks at all jobs.';
 
 CREATE OR REPLACE FUNCTION haul.settled_before(p_endings jsonb) RETURNS jsonb
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -321,8 +321,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.settled_before(jsonb) IS
-  'Returns the results of endings that an earlier call has settled: [{"job", "token", "state": now, "cause", "delay": '
-  'seconds}]. Leaves out jobs that the pool had already rescued.';
+  'Returns the results of those leases in p_endings that an earlier call has ended: [{"job", "token", "state": now, '
+  '"cause", "delay": seconds}]. Leaves out jobs that the pool had already rescued.';
 
 CREATE OR REPLACE FUNCTION haul.is_idle(p_worker bigint, p_secret text, p_queues text[]) RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -346,5 +346,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.is_idle(bigint, text, text[]) IS
-  'Returns whether no job is queued, scheduled, interrupted or running in these queues; NULL = all queues whose store '
-  'the worker mounts.';
+  'Returns whether no job of these queues is queued, scheduled, interrupted or running. p_queues: names; NULL = all '
+  'queues whose store the worker mounts.';
