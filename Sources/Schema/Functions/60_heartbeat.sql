@@ -1,4 +1,4 @@
--- Locks only the worker's own rows, so it never waits for a claim.
+-- heartbeat() waits only for locks of the worker's own rows, so it never waits for a claim.
 CREATE OR REPLACE FUNCTION haul.heartbeat(p_worker bigint, p_secret text, p_seen bigint, p_holding jsonb,
   p_received jsonb DEFAULT NULL)
 RETURNS jsonb
@@ -41,8 +41,8 @@ BEGIN
   ON CONFLICT (job) DO UPDATE SET token = excluded.token, worker = excluded.worker, bytes = excluded.bytes,
     total = excluded.total, rate = excluded.rate, updated_at = excluded.updated_at
   WHERE p.token <= excluded.token;
-  -- Delete after the rows above, which wait in job order, and without waiting. Otherwise two workers could wait for
-  -- each other if one took over from the other.
+  -- Delete after the insert above, which waits for locks in job order, and do not wait here. Otherwise two workers
+  -- could wait for each other if one takes over jobs of the other.
   DELETE FROM haul.progress p WHERE p.job IN (
     SELECT g.job FROM haul.progress g WHERE g.worker = p_worker AND NOT EXISTS (
       SELECT FROM jsonb_to_recordset(p_holding) AS e(token bigint) WHERE e.token = g.token)
@@ -66,12 +66,13 @@ $$;
 COMMENT ON FUNCTION haul.heartbeat(bigint, text, bigint, jsonb, jsonb) IS
   'Extends all leases of a worker and records its progress. p_seen: the last call whose reply the worker has read. '
   'p_holding: all jobs that it believes it holds, [{"job", "token", "bytes", "total", "rate", "waits_for_disk"}]. '
-  'p_received: bytes per second of all its transfers, including ended ones, [{"queue", "batch", "rate"}]; NULL = the '
-  'sum of p_holding. Returns {"expiry": seconds, "draining", "peers": how many other workers could take the same '
-  'jobs, "lost": [tokens], "commands": [{"job", "token", "command"}], "unlisted": [{"job", "token"}]}. "lost" has the '
-  'leases in p_holding that the worker no longer has. "unlisted" has the leases of calls up to p_seen that are '
-  'missing in p_holding. The worker should release them. The worker''s leases are valid for "expiry" seconds from the '
-  'moment at which it sent the call. Locks only the worker''s own rows, and without waiting also hosts and lanes.';
+  'p_received: bytes per second of all its transfers, including those that have just ended, [{"queue", "batch", '
+  '"rate"}]; NULL = the sum of p_holding. Returns {"expiry": seconds, "draining", "peers": how many other workers '
+  'could take the same jobs, "lost": [tokens], "commands": [{"job", "token", "command"}], "unlisted": [{"job", '
+  '"token"}]}. "lost" has the leases in p_holding that the worker no longer has. "unlisted" has the leases of calls up '
+  'to p_seen that are missing from p_holding. The worker should release them. The worker''s leases are valid for '
+  '"expiry" seconds from the moment at which it sent the call. Waits only for locks of the worker''s own rows. Also '
+  'locks hosts and lanes, but skips those that another session has locked.';
 
 CREATE OR REPLACE FUNCTION haul.peers(p_worker bigint) RETURNS bigint
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
@@ -87,11 +88,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.peers(bigint) IS
-  'Returns how many other live workers could take the jobs of a worker. Counts workers that share one of its stores '
-  'and queues and do not drain. Locks nothing.';
+  'Returns how many other live workers could take the jobs of a worker. Counts workers that have a store and a queue '
+  'in common with this worker and are not draining. Locks nothing.';
 
--- Never waits, because the next heartbeat comes soon. Skips a host if another session holds one of its parked lanes,
--- because that lane would stay parked.
+-- Never waits, because the next heartbeat comes soon. Skips a host if another session has locked one of its parked
+-- lanes (lanes that are not due), because this function could not make that lane due.
 CREATE OR REPLACE FUNCTION haul.hear_hosts(p_worker bigint, p_holding jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -135,9 +136,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.hear_hosts(bigint, jsonb) IS
-  'Allows hosts that answer again all their concurrent transfers, and lets claims find their lanes. A host answers if '
-  'a transfer of this worker has received bytes or waits for a disk. The transfer must have begun after the host''s '
-  'last block. p_holding: as for heartbeat(). Skips locked rows.';
+  'Restores the full limits of hosts that answer again, so that workers claim more of their jobs. A host answers if a '
+  'transfer of this worker has received bytes or waits for a disk. The transfer must have begun after the host''s last '
+  'block. p_holding: as for heartbeat(). Skips locked rows.';
 
 CREATE OR REPLACE FUNCTION haul.checkpoint(p_worker bigint, p_secret text, p_points jsonb) RETURNS bigint[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -150,7 +151,7 @@ BEGIN
   SELECT coalesce(array_agg(t.token), '{}') INTO v_live FROM (
     SELECT l.token FROM jsonb_to_recordset(p_points) AS e(job bigint, token bigint)
     JOIN haul.lease l ON l.job = e.job AND l.token = e.token AND l.worker = p_worker
-    -- This waits for an ending, but not for an operator's transaction.
+    -- This waits for a session that ends the lease, but not for an operator's transaction.
     ORDER BY l.job FOR KEY SHARE OF l) t;
   INSERT INTO haul.checkpoint AS c (job, token, instance, durable, length, resume, intent, saved_at)
   -- Match by job and token: one job's token gives no right to another job.
@@ -168,9 +169,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.checkpoint(bigint, text, jsonb) IS
-  'Records durable progress. Call it after the bytes have reached the disk, in the worker''s own instance of the '
-  'job''s store. p_points: [{"job", "token", "durable", "length", "resume", "intent"}]. Returns the live tokens. An '
-  'entry changes nothing if its token is stale, its "resume" exceeds 64 KiB or its "intent" exceeds 4,096 bytes.';
+  'Records how many bytes of each download are safe on disk. Call it after the bytes have reached the disk, in the '
+  'directory that the worker mounts for the job''s store. p_points: [{"job", "token", "durable", "length", "resume", '
+  '"intent"}]. Returns the tokens whose leases still exist. An entry changes nothing if its lease has ended, its '
+  '"resume" exceeds 64 KiB or its "intent" exceeds 4,096 bytes.';
 
 CREATE OR REPLACE FUNCTION haul.part_grace(p_state haul.job_state) RETURNS interval
 LANGUAGE sql IMMUTABLE
@@ -184,8 +186,8 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SE
 BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.authenticate(p_worker, p_secret);
-  -- Delete the record before the file. A retry locks the outcome too. It comes either before this, and then the part
-  -- file stays, or after it.
+  -- Delete the checkpoint before the worker deletes the file. A retry locks the outcome too. If the retry comes first,
+  -- the part file stays. If it comes later, it finds no checkpoint.
   WITH late AS (
     SELECT o.job FROM haul.outcome o
     WHERE o.job IN (SELECT e.job FROM jsonb_to_recordset(p_parts) AS e(job bigint))
@@ -199,6 +201,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.unneeded_parts(bigint, text, integer, jsonb) IS
-  'Returns the part files of a store instance that are no longer needed. p_parts: the part files to check, [{"job", '
-  '"token"}]. A part file is needed while its job runs or has a checkpoint in this instance. First deletes the '
-  'checkpoints of jobs that ended longer ago than part_grace().';
+  'Returns the part files of a store instance (a directory of a store) that are no longer needed. p_parts: the part '
+  'files to check, [{"job", "token"}]. A part file is needed while its job runs or has a checkpoint (saved progress) '
+  'in this instance. First deletes the checkpoints of jobs that ended longer ago than part_grace().';

@@ -1,6 +1,7 @@
--- A gap of more than 3 s between rounds, or a restart or crash of the server, starts a grace period of one
--- lease_expiry() without rescues, because then the workers were probably not at fault. But if a worker's heartbeats
--- arrived throughout the gap, the database was up and only the leader was away. Then rescues start without delay.
+-- If there was a gap of more than 3 s between maintenance rounds, or the server was restarted or crashed, the workers
+-- were probably not at fault. So rescue() rescues no jobs for one lease_expiry() (a grace period). But if a worker's
+-- heartbeats arrived throughout the gap, the database was up and only the leader was away. Then rescues start without
+-- delay.
 CREATE OR REPLACE FUNCTION haul.rescue() RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET lock_timeout = '200ms' AS $$
@@ -28,7 +29,8 @@ BEGIN
       PERFORM haul.mend_clock(v_now, p.round_at - v_now) FROM haul.pulse p;
     EXCEPTION WHEN lock_not_available THEN
       v_mended := false;
-      RAISE WARNING 'haul: the clock of the database was set back; the next round corrects waiting times';
+      RAISE WARNING 'haul: the clock of the database was set back; the next maintenance round corrects times '
+        'that were written before';
     END;
   ELSE
     PERFORM haul.mend_times(haul.mended_at_once());
@@ -103,7 +105,7 @@ BEGIN
   IF NOT FOUND THEN
     RETURN;
   END IF;
-  -- If it lives, its next heartbeat extends its leases again. It must not claim the same jobs then.
+  -- If the worker lives, its next heartbeat extends its leases again. Then the worker must not claim the same jobs.
   UPDATE haul.worker SET draining = true WHERE id = p_worker AND stopped_at IS NULL;
   jobs := jsonb_array_length(haul.rescue_workers(ARRAY[p_worker]));
   kept := (SELECT count(*) FROM haul.lease l WHERE l.worker = p_worker);
@@ -112,10 +114,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.rescue_worker(bigint) IS
-  'Takes back at once the jobs of a worker that an operator reports as hanging or unreachable, even if its leases '
-  'have not expired. The worker gets no new jobs. If it lives, it learns this at its next heartbeat and ends. Returns '
-  'how many jobs it took back, whether the worker had stopped or died before, and how many jobs the worker keeps '
-  'until another session unlocks their hosts. All are NULL if the worker does not exist.';
+  'Takes back at once the jobs of a worker that an operator reports as hanging or unreachable, even if its leases have '
+  'not expired. The worker gets no new jobs. If the worker still runs, its next heartbeat reports this, and the worker '
+  'ends. Returns how many jobs it took back, whether the worker had stopped or died before, and how many jobs the '
+  'worker keeps until another session unlocks their hosts. All are NULL if the worker does not exist.';
 
 CREATE OR REPLACE FUNCTION haul.watch_holders(p_known jsonb, p_now timestamptz) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
@@ -134,5 +136,5 @@ END
 $$;
 COMMENT ON FUNCTION haul.watch_holders(jsonb, timestamptz) IS
   'Returns the open transactions of other sessions that have locked or changed rows of Haul: {transaction: {"pid": '
-  'NULL for a prepared transaction, "login", "since"}}. p_known: the result of the previous round. A transaction in '
-  'it keeps its "since".';
+  'NULL for a prepared transaction, "login", "since"}}. p_known: the result of the previous round. A transaction that '
+  'is in p_known keeps its "since", the time when it was first seen.';

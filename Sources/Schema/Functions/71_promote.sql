@@ -25,8 +25,8 @@ END
 $$;
 COMMENT ON FUNCTION haul.move_due(integer, bigint, integer) IS
   'Moves up to p_limit due jobs from the table scheduled to the table ready and returns their rows. p_job: only this '
-  'job; NULL = any. p_host: only jobs of this host; NULL = any. The caller must then call arm() for the lanes of '
-  'these jobs.';
+  'job; NULL = any. p_host: only jobs of this host; NULL = any. The caller must then call arm() for these jobs, so '
+  'that workers can claim them.';
 
 CREATE OR REPLACE FUNCTION haul.take_due(p_limit integer, p_host integer) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -48,7 +48,7 @@ EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit
       INSERT INTO haul.outcome (job, state, finished_at, error, message)
       VALUES (v_job, 'failed', clock_timestamp(), 'internal',
         left(format('the database cannot queue this job: %s (%s)', SQLERRM, SQLSTATE), 2000)) ON CONFLICT DO NOTHING;
-      RAISE WARNING 'haul: job % is set aside: %', v_job, SQLERRM;
+      RAISE WARNING 'haul: job % fails with the error class internal: %', v_job, SQLERRM;
     END;
   END LOOP;
   RETURN v_moved;
@@ -56,7 +56,7 @@ END
 $$;
 COMMENT ON FUNCTION haul.take_due(integer, integer) IS
   'Implements move_due() for all due jobs of p_host; NULL = of any host. If a job raises an error of SQLSTATE class '
-  '22, 23 or 54, it fails with the error class internal and the others move.';
+  '22, 23 or 54, it fails with the error class internal and the other jobs move.';
 
 CREATE OR REPLACE FUNCTION haul.promote_hosts(p_limit integer, p_host integer, OUT due integer, OUT unheld integer)
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -82,8 +82,8 @@ BEGIN
     END;
   END IF;
 
-  -- For jobs that were held too long or switch to a mirror: lock both lanes of each job, in key order with the lanes
-  -- above. Then check again and move them.
+  -- For jobs whose hold_until has passed and for jobs that switch to a mirror: lock both lanes of each job, in key
+  -- order with the lanes above. Then check the jobs again and move them.
   SELECT coalesce(array_agg(t.job), '{}') INTO v_held FROM (
     SELECT r.job FROM haul.ready r WHERE r.instance <> 0 AND r.hold_until <= v_now
       AND (p_host IS NULL OR r.host = p_host)
@@ -126,7 +126,7 @@ $$;
 COMMENT ON FUNCTION haul.promote_hosts(integer, integer) IS
   'Implements promote() for the jobs of one host, or of all hosts if p_host is NULL.';
 
--- Waits a little longer for locked hosts, in random order, like end_by_host().
+-- Like end_by_host(), waits up to 10 ms and later up to 200 ms for each locked host, in random order.
 CREATE OR REPLACE FUNCTION haul.promote_by_host(p_limit integer, OUT due integer, OUT unheld integer)
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off SET enable_seqscan = off AS $$
 DECLARE
@@ -163,7 +163,7 @@ END
 $$;
 COMMENT ON FUNCTION haul.promote_by_host(integer) IS
   'Implements promote() for each host with due work separately, for about half a second in total. Skips hosts that '
-  'another session holds. Returns the sums.';
+  'another session has locked. Returns the sums of the numbers that promote() returns.';
 
 CREATE OR REPLACE FUNCTION haul.promote(p_limit integer, OUT due integer, OUT unheld integer)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -189,7 +189,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.promote(integer) IS
-  'Maintenance: lets waiting jobs start. Switches up to p_limit jobs that wait for a host in trouble to a mirror. '
-  'Moves up to p_limit due scheduled jobs to their lanes ("due"). Frees up to p_limit interrupted jobs that no worker '
-  'with their part file has claimed in time, so that any worker may take them ("unheld"). Returns the numbers "due" '
-  'and "unheld". Leaves jobs of hosts that another session locks for longer than 200 ms to another call.';
+  'Maintenance: lets waiting jobs start. Makes up to p_limit scheduled jobs ready whose start time has come ("due"). '
+  'An interrupted job waits up to hold_time() for a worker with its part file. After that, this function lets any '
+  'worker take the job, for up to p_limit jobs ("unheld"). Also switches up to p_limit waiting jobs from hosts in '
+  'trouble to mirrors. Returns the numbers "due" and "unheld". If another session locks a host for longer than 200 ms, '
+  'leaves the jobs of this host to another call.';

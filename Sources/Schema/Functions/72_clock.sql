@@ -1,16 +1,16 @@
--- The database's clock may be ahead, for example after a virtual machine boots, and be set back later. Times written
--- before then lie in the future: a dead worker looks alive, and no waiting job becomes due.
+-- The database's clock may be ahead, for example after a virtual machine boots, and be set back later. Times that were
+-- written before then lie in the future: a dead worker looks alive, and no waiting job becomes due.
 
 CREATE OR REPLACE FUNCTION haul.mend_clock(p_now timestamptz, p_step interval) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
 BEGIN
-  -- Finish the retries of an earlier step first.
+  -- First correct the remaining retry times of an earlier step.
   PERFORM haul.mend_waits(2147483647);
   UPDATE haul.pulse SET round_at = '-infinity', grace_until = '-infinity', promoted_at = NULL,
     stepped_at = p_now, step = p_step;
   INSERT INTO haul.clock_step AS c (stepped_at, step, mended_to) VALUES (p_now, p_step, 0)
   ON CONFLICT (single) DO UPDATE SET stepped_at = p_now, step = p_step, mended_to = 0;
-  -- A host of an earlier step whose block has not changed since then must make up for both steps.
+  -- If a host still has the same block as at an earlier step, its times need the correction for both steps.
   INSERT INTO haul.clock_host AS c (host, blocked_until, step)
   SELECT h.id, CASE WHEN h.blocked_until > p_now AND h.block_reason IS DISTINCT FROM 'operator' THEN h.blocked_until
     END, p_step
@@ -20,7 +20,8 @@ BEGIN
     OR h.id IN (SELECT l.host FROM haul.lane l WHERE l.next_at > p_now)
   ON CONFLICT (host) DO UPDATE SET blocked_until = excluded.blocked_until,
     step = CASE WHEN c.blocked_until = excluded.blocked_until THEN c.step ELSE '0' END + p_step;
-  -- The leader continues a command on a batch whose operator is gone. A step that holds its batch renews this itself.
+  -- The leader continues a command on a batch when the operator's program has ended. Skip a locked batch: the step of
+  -- the command that holds the lock updates swept_at itself.
   UPDATE haul.batch b SET swept_at = p_now FROM (
     SELECT k.id FROM haul.batch k WHERE k.sweep IS NOT NULL AND k.swept_at > p_now
     ORDER BY k.id FOR UPDATE SKIP LOCKED) k
@@ -46,16 +47,16 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.mend_clock(timestamptz, interval) IS
-  'Corrects times that were written while the clock was ahead by p_step: leases, retries, held part files, '
-  'submissions, commands on batches, automatic blocks and the next starts of hosts. Keeps times that a person has '
-  'set: the start of an untried job, and an operator''s block. A time that was written before the clock was ahead '
-  'becomes earlier by p_step. Locks in the usual order. Leaves waiting jobs and hosts to mend_times(), which corrects '
-  'them in steps.';
+  'Corrects times that were written while the clock was ahead by p_step: those of leases, retries, interrupted jobs, '
+  'submissions, commands on batches, automatic blocks and the next starts of hosts. Keeps times that a person has set: '
+  'the start of an untried job, and an operator''s block. A time that was written before the clock was ahead also '
+  'becomes earlier by p_step. Locks rows in the order that all functions use. Leaves the times of waiting jobs and '
+  'hosts to mend_times(), which corrects them in steps.';
 
 CREATE OR REPLACE FUNCTION haul.mended_at_once() RETURNS integer LANGUAGE sql IMMUTABLE RETURN 20000;
 COMMENT ON FUNCTION haul.mended_at_once() IS
-  'Returns how many retries, how many held part files and how many hosts mend_times() corrects in one round of the '
-  'leader.';
+  'Returns how many retries, how many interrupted jobs and how many hosts mend_times() corrects in one maintenance '
+  'round.';
 
 CREATE OR REPLACE FUNCTION haul.mend_times(p_limit integer) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -72,8 +73,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.mend_times(integer) IS
-  'Corrects the times that mend_clock() leaves, in one step: at most p_limit each of retries, held part files and '
-  'hosts. Does nothing once all have been corrected.';
+  'Corrects the times that mend_clock() leaves, in one step: at most p_limit each of retries, interrupted jobs that '
+  'wait for a worker with their part file, and hosts. Does nothing once all these times have been corrected.';
 
 CREATE OR REPLACE FUNCTION haul.mend_waits(p_limit integer) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -120,8 +121,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.mend_waits(integer) IS
-  'Corrects the retry times of the next p_limit waiting jobs after clock_step.mended_to, as described in mend_clock(). '
-  'Does nothing once all jobs have been checked. Skips rows that another session holds.';
+  'Corrects the retry times of the next p_limit waiting jobs whose ids are above clock_step.mended_to, as described in '
+  'mend_clock(). Does nothing once all jobs have been checked. Skips rows that another session has locked.';
 
 CREATE OR REPLACE FUNCTION haul.mend_hosts(p_limit integer) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -154,7 +155,7 @@ BEGIN
   WHERE h.id = ANY (v_hosts);
   UPDATE haul.range_unsafe u SET until = v_now + interval '1 hour'
   WHERE u.host = ANY (v_hosts) AND u.until > v_now + interval '1 hour';
-  -- A claim that meets a lane too early moves it on.
+  -- A lane may become due too early. Then the next claim finds no job and sets the right time.
   PERFORM haul.wake_lanes(v_hosts);
   -- Hosts that were deleted meanwhile leave too.
   DELETE FROM haul.clock_host c WHERE c.host = ANY (v_hosts)
@@ -162,9 +163,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.mend_hosts(integer) IS
-  'Corrects the times of at most p_limit hosts of clock_host and their lanes, as described in mend_clock(). '
-  'A host stays in clock_host while another session holds it or one of its lanes. Locks hosts by id, then lanes, and '
-  'never waits.';
+  'Corrects the times of at most p_limit hosts of clock_host and of their lanes, as described in mend_clock(). A host '
+  'stays in clock_host while another session holds it or one of its lanes. A lane is the waiting jobs of one queue for '
+  'one host. Locks hosts by id, then lanes, and never waits.';
 
 CREATE OR REPLACE FUNCTION haul.mended_block(p_host integer, p_until timestamptz) RETURNS timestamptz
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -174,5 +175,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.mended_block(integer, timestamptz) IS
-  'Returns the end of a host''s block. If it was written while the database''s clock was ahead and mend_hosts() has '
-  'not corrected it yet, returns the corrected end. p_until: host.blocked_until. The caller must have locked the host.';
+  'Returns the end of a host''s block. If this time was written while the database''s clock was ahead and mend_hosts() '
+  'has not corrected it yet, returns the corrected end. p_until: host.blocked_until. The caller must have locked the '
+  'host.';

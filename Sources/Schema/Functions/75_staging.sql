@@ -2,22 +2,23 @@
 -- check_submission(), then submit() until no lines are left, then end_submission().
 --
 -- Why not in one transaction?
--- 1. A list of ten million lines would hold back VACUUM for minutes. Claims would step over all rows claimed meanwhile.
--- 2. Every other submission with the same hosts or paths would wait for its end.
+-- 1. A list of ten million lines would hold back VACUUM for minutes. Claims would have to skip all rows claimed since.
+-- 2. Every other submission with the same hosts or paths would wait until this transaction ends.
 -- 3. After an interruption all work would start again.
 -- So every line is read and checked before the first job exists, but jobs are created in transactions of at most
 -- p_limit lines. A list within that limit is all or nothing. If a longer one is interrupted, some of its jobs exist,
 -- and submitting it again skips them.
 --
--- How does the leader know that a sender is dead? Behind a pooler the sender has no session of its own. So it renews
--- its submission from time to time. Each step locks the submission and renews it again at its end, however long the
--- step takes. The leader marks a dead submission before it removes the first line. If the sender comes back after that,
--- it can no longer add lines or create jobs.
+-- How does the leader (the session that runs maintenance) know that a sender is dead? Behind a connection pooler, the
+-- sender has no session of its own. So the sender renews its submission from time to time. Each step locks the
+-- submission and renews it again at its end, however long the step takes. The leader marks a dead submission before it
+-- removes the first line. If the sender comes back after that, it can no longer add lines or create jobs.
 
 CREATE OR REPLACE FUNCTION haul.submission_patience() RETURNS interval
 LANGUAGE sql IMMUTABLE RETURN interval '2 minutes';
 COMMENT ON FUNCTION haul.submission_patience() IS
-  'Returns how long the sender of a submission may be silent before its staged lines are removed.';
+  'Returns how long the sender of a submission may go without renewing it. After that, maintenance removes the lines '
+  'of the submission.';
 
 CREATE OR REPLACE FUNCTION haul.begin_submission(p_queue text, p_renewed boolean DEFAULT false) RETURNS uuid
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -29,7 +30,7 @@ BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.queue_named(p_queue);
   PERFORM haul.heed_origin(true);
-  -- Programs that do not renew their submissions have a session.
+  -- A program that does not renew its submission has a session of its own.
   IF NOT p_renewed THEN
     v_key := haul.lock_session();
   END IF;
@@ -39,8 +40,9 @@ END
 $$;
 COMMENT ON FUNCTION haul.begin_submission(text, boolean) IS
   'Begins a submission to a queue and returns its key. After that, copy lines into haul.staging (submission, line, '
-  'url, host, path, priority, options). The submission lives as long as this session. If p_renewed is true, the '
-  'submission lives as long as renew_submission() is called in time. Raises HA003 if the queue does not exist.';
+  'url, host, path, priority, options). The submission ends with this session. If p_renewed is true, the submission '
+  'ends when renew_submission() has not been called for submission_patience(). Raises HA003 if the queue does not '
+  'exist.';
 
 CREATE OR REPLACE FUNCTION haul.renew_submission(p_submission uuid) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -49,8 +51,8 @@ BEGIN
   PERFORM haul.require_read_committed();
   UPDATE haul.submission s SET renewed_at = clock_timestamp() WHERE s.id = p_submission AND s.renewed_at > '-infinity';
   IF NOT FOUND THEN
-    RAISE EXCEPTION 'the submission has expired: its sender was silent for too long, its session has ended, or the '
-      'database has crashed' USING ERRCODE = 'HA007',
+    RAISE EXCEPTION 'the submission has expired: its sender did not renew it for 2 minutes, its session has ended, or '
+      'the database has crashed' USING ERRCODE = 'HA007',
       HINT = 'Submit the list again. Haul skips lines that are already jobs.';
   END IF;
 END
@@ -133,7 +135,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.lines_of_other_hosts(uuid, bigint) IS
-  'Returns the lines of a submission up to p_last whose host differs from host_of() of their URL. Locks nothing.';
+  'Returns the numbers of those lines of a submission, up to p_last, whose host differs from host_of() of their URL. '
+  'Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.refuse_host(p_line bigint) RETURNS void
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -144,7 +147,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.refuse_host(bigint) IS
-  'Raises HA004: the host of line p_line is not the host of its URL. Does nothing if p_line is NULL.';
+  'Raises HA004 with a message that the host of line p_line is not the host of the URL on this line. Does nothing if '
+  'p_line is NULL.';
 
 CREATE OR REPLACE FUNCTION haul.check_submission(
   p_submission uuid, p_queue text, p_on_duplicate text, p_remove boolean, p_limit integer,
@@ -238,16 +242,16 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.check_submission(uuid, text, text, boolean, integer, bigint) IS
-  'Finds wrong lines of a submission before any line becomes a job. Lines are wrong if they contradict each other or '
-  'existing jobs, or if their host is not that of their URL. p_on_duplicate decides about a line whose path a job '
-  'has. skip or refresh: a line with the job''s URL counts as that job. A line with another URL is wrong. replace: '
-  'lines can only contradict each other. error: every path that is taken is wrong. p_remove: whether to remove the '
-  'wrong lines from the submission. Returns {"count": number of wrong lines, "removed": number of jobs left out with '
-  'these lines, "first": [{"line", "path", "other_line", "job", "directory", "host"}]}. "first" has the first p_limit '
-  'wrong lines. "host" is the host of the line, if it differs from the URL''s. Otherwise "other_line" is the earlier '
-  'line with the path, or "job" is the job with the path. "directory" is true if other lines need the path as a '
-  'directory. Raises HA003 if the queue does not exist. Raises HA007 if the submission has ended or does not have '
-  'p_staged lines (NULL = any number).';
+  'Finds wrong lines of a submission before any line becomes a job. A line is wrong if it contradicts another line or '
+  'an existing job, or if its host is not the host of its URL. p_on_duplicate decides about a line whose path an '
+  'existing job has. skip or refresh: if the job has the same URL, the line counts as this job; otherwise the line is '
+  'wrong. replace: existing jobs do not make a line wrong. error: a line is wrong if a job or an earlier line has its '
+  'path. p_remove: whether to remove the wrong lines from the submission. Returns {"count": number of wrong lines, '
+  '"removed": number of jobs that will not be created because these lines were removed, "first": [{"line", "path", '
+  '"other_line", "job", "directory", "host"}]}. "first" has the first p_limit wrong lines. "host" is the host of the '
+  'line, if it differs from the URL''s. Otherwise "other_line" is the earlier line with the path, or "job" is the job '
+  'with the path. "directory" is true if other lines need the path as a directory. Raises HA003 if the queue does not '
+  'exist. Raises HA007 if the submission has ended or does not have p_staged lines (NULL = any number).';
 
 -- Programs that read jobs must be able to show unknown options.
 CREATE OR REPLACE FUNCTION haul.wrong_option(p_options jsonb) RETURNS text
@@ -276,11 +280,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.wrong_option(jsonb) IS
-  'Returns the name of the first option, by name, whose value has the wrong type or is out of range; NULL = all '
-  'values are right. Returns "options" if p_options is not an object. Unknown options may be numbers, strings '
-  'or booleans. Numbers have no fraction, and a URL has at most 8,000 bytes.';
+  'Returns the name of the first option, in alphabetical order, whose value has the wrong type or is out of range; '
+  'NULL = all values are right. Returns "options" if p_options is not an object. Unknown options may be numbers, '
+  'strings or booleans. Numbers have no fraction, and a URL has at most 8,000 bytes.';
 
--- Claims do not measure: earlier versions accepted longer options, and the defaults of a queue come on top.
+-- Claims do not check the size, because earlier versions accepted longer options, and a queue adds its defaults.
 CREATE OR REPLACE FUNCTION haul.refused_option(p_options jsonb) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
@@ -290,10 +294,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.refused_option(jsonb) IS
-  'Returns the name of the first option that may not be submitted; NULL = all may. This is wrong_option(), or '
-  '"options" if p_options without its mirrors exceeds 64 KiB. Mirrors have their own limits.';
+  'Returns the name of the first option that may not be submitted; NULL = all may be. This is the result of '
+  'wrong_option(), or "options" if p_options without its mirrors exceeds 64 KiB. Mirrors have their own limits.';
 
--- Options that earlier versions accepted must not stop a settlement.
+-- Options that earlier versions accepted must not keep a lease from ending.
 CREATE OR REPLACE FUNCTION haul.number_option(p_options jsonb, p_name text) RETURNS integer
 LANGUAGE sql IMMUTABLE
 RETURN CASE WHEN jsonb_typeof(p_options -> p_name) = 'number'
@@ -302,7 +306,7 @@ COMMENT ON FUNCTION haul.number_option(jsonb, text) IS
   'Returns the number in an option, limited to the range from 0 to 1,000,000,000. Returns NULL if the option is '
   'missing or not a number. Never raises an error.';
 
--- A job with such options would make every claim or settlement of it fail.
+-- If a job had such options, every call that claims the job or ends its lease would fail.
 CREATE OR REPLACE FUNCTION haul.require_options(
   p_options jsonb, p_submission uuid DEFAULT NULL, p_last bigint DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -328,5 +332,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.require_options(jsonb, uuid, bigint) IS
-  'Raises HA004 if p_options or the options of a submission''s lines up to p_last have a refused_option() '
-  '(NULL = all lines). Also raises HA004 if p_options has mirrors, because these belong to one file.';
+  'Raises HA004 if refused_option() finds a wrong option in p_options or in the lines of a submission up to p_last '
+  '(NULL = all lines). Also raises HA004 if p_options has mirrors, because mirrors belong to one file.';

@@ -15,8 +15,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.waiting_again(bigint[]) IS
-  'Returns the rows to insert into the table ready for jobs that wait again. If a live worker has the part file of a '
-  'job, the job waits for such a worker for hold_time().';
+  'Returns the rows to insert into the table ready for jobs that wait again. If a live worker mounts the directory '
+  'with the part file of a job, the job waits for such a worker for hold_time().';
 
 CREATE OR REPLACE FUNCTION haul.arm_jobs(p_jobs bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -28,7 +28,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.arm_jobs(bigint[]) IS
-  'Calls arm() for the lanes of all jobs in this list that are ready. The rules for calling arm() apply.';
+  'Calls arm() for those of p_jobs that are in the table ready, so that workers can claim them. The rules for calling '
+  'arm() apply.';
 
 CREATE OR REPLACE FUNCTION haul.requeue(p_jobs bigint[], p_completed boolean DEFAULT false,
   p_queue integer DEFAULT NULL)
@@ -66,9 +67,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.requeue(bigint[], boolean, integer) IS
-  'Puts failed and cancelled jobs back into the table ready and forgives their earlier attempts. With p_completed, '
-  'does the same for completed jobs. Moves jobs of a deleted queue to p_queue; if p_queue is NULL, raises HA004 for '
-  'them. Returns the jobs. The caller must then call arm() for their lanes. Locks outcomes in job order.';
+  'Puts failed and cancelled jobs back into the table ready and forgives their earlier attempts, which then no longer '
+  'count. If p_completed is true, does the same for completed jobs. Moves jobs of a deleted queue to p_queue; if '
+  'p_queue is NULL, raises HA004 for them. Returns the jobs. The caller must then call arm() for these jobs, so that '
+  'workers can claim them. Locks outcomes in job order.';
 
 CREATE OR REPLACE FUNCTION haul.forgive(p_jobs bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -104,7 +106,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.refresh_jobs(bigint[], timestamptz, integer) IS
-  'Queues jobs again that completed before p_since, so that they ask their sources whether the files have changed. '
-  'Keeps the downloaded files until new ones replace them. Skips jobs that wait or run, and jobs that only skipped a '
-  'file. Returns the queued jobs. As its last step, the caller must call arm() for their lanes. Locks the outcomes of '
-  'all p_jobs in job order.';
+  'Queues those of p_jobs again that completed before p_since, so that they ask their sources whether the files have '
+  'changed. Keeps the downloaded files until new ones replace them. Skips jobs that wait or run, and jobs that skipped '
+  'their file because it existed. Returns the queued jobs. As its last step, the caller must call arm() for these '
+  'jobs, so that workers can claim them. Locks the outcomes of all p_jobs in job order.';
