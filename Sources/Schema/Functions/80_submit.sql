@@ -23,8 +23,8 @@ BEGIN
   PERFORM haul.require_options(p_options, p_submission, v_last);
   v_added := haul.add_jobs(p_submission, v_queue.id, v_queue.store, v_step.batch, p_priority,
     v_queue.defaults || coalesce(p_options, '{}'), p_after, v_last);
-  -- The remaining lines have the path of an earlier job: with the same URL they are that job, with another URL an
-  -- error.
+  -- The remaining lines have the path of an earlier job: a line with the same URL counts as that job, and a line with
+  -- another URL is an error.
   IF v_added.jobs < v_step.count THEN
     v_met := haul.met_jobs(p_submission, v_queue.store, v_last, p_on_duplicate);
     SELECT a.requeued, a.refreshed INTO v_requeued, v_refreshed
@@ -35,7 +35,7 @@ BEGIN
     GET DIAGNOSTICS v_met_lines = ROW_COUNT;
   END IF;
 
-  -- Arm lanes last, each once and in key order.
+  -- Call arm() last, once for all lanes, because it locks lanes in key order.
   PERFORM haul.arm(array_agg(a.host), array_agg(a.queue), array_agg(a.instance), array_agg(a.priority),
     array_agg(a.head))
   FROM (
@@ -63,15 +63,16 @@ COMMENT ON FUNCTION haul.submit(uuid, text, text, smallint, jsonb, interval, tex
   'true. p_options {"digest", "length", "if_exists", "max_attempts", "max_bytes", …} apply to every line. The options '
   'and priority of a line take precedence. p_after: delay before the earliest start; NULL or 0 = start at once. '
   'p_on_duplicate: as for check_submission(), but wrong lines raise errors here. With refresh, completed jobs ask '
-  'their sources again. p_others: whether to return ids outside the batch. Returns {"submitted": new jobs, "skipped": '
-  'lines whose job exists with the same URL, "requeued": failed or cancelled jobs that wait again, with the options '
-  'given now, "refreshed": completed jobs that ask their sources again, "elsewhere": [{"kind", "name", "jobs"}], '
-  '"unchecked", "unapplied", "others": ids outside the batch, "first" and "last": lowest and highest id of the jobs '
-  'that these lines created or matched (null = none), "left"}. The first four add up to the lines of this step. '
-  '"elsewhere" counts jobs in another batch, if a batch is given, or in another queue. "unchecked" counts jobs that '
-  'do not require the digest of their line and do not have it as a result. "unapplied" counts jobs that lack other '
-  'options of their line. Raises HA003 if the queue does not exist, and HA004 for an option of the wrong type or a '
-  'host that is not that of the URL. Raises HA007 if the submission has ended, and HA008 if another job has the path.';
+  'their sources again. p_others: whether to return the ids of matching jobs that are not in this batch. Returns '
+  '{"submitted": new jobs, "skipped": lines whose job exists with the same URL, "requeued": failed or cancelled jobs '
+  'that wait again, with the options given now, "refreshed": completed jobs that ask their sources again, "elsewhere": '
+  '[{"kind", "name", "jobs"}], "unchecked", "unapplied", "others": ids of these jobs, "first" and "last": lowest and '
+  'highest id of the jobs that these lines created or matched (null = none), "left"}. The first four add up to the '
+  'lines of this step. "elsewhere" counts jobs in another batch, if a batch is given, or in another queue. "unchecked" '
+  'counts jobs that do not require the digest of their line and do not have it as a result. "unapplied" counts jobs '
+  'that lack other options of their line. Raises HA003 if the queue does not exist, and HA004 for an invalid option or '
+  'a host that is not the host of the URL. Raises HA007 if the submission has ended, and HA008 if another job has the '
+  'path.';
 
 CREATE OR REPLACE FUNCTION haul.met_jobs(p_submission uuid, p_store integer, p_last bigint, p_on_duplicate text)
 RETURNS bigint[]
@@ -98,7 +99,8 @@ END
 $$;
 COMMENT ON FUNCTION haul.met_jobs(uuid, integer, bigint, text) IS
   'For each line of a submission up to p_last, records which job has the path of the line. Returns these jobs. Raises '
-  'HA008 if such a job has another URL than its line. With p_on_duplicate error, raises HA008 for any such line.';
+  'HA008 if such a job has another URL than its line. If p_on_duplicate is error, raises HA008 for any line whose path '
+  'a job has.';
 
 CREATE OR REPLACE FUNCTION haul.try_again(
   p_submission uuid, p_queue haul.queue, p_options jsonb, p_last bigint, p_met bigint[], p_on_duplicate text,
@@ -129,10 +131,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.try_again(uuid, haul.queue, jsonb, bigint, bigint[], text) IS
-  'Queues existing jobs again whose paths occur in the lines of a submission: failed and cancelled jobs and, with '
-  'p_on_duplicate refresh, jobs that completed before the submission began. Gives the jobs the options of their '
-  'lines. Returns both groups of jobs. The caller must then call arm() for their lanes. Locks their outcomes in job '
-  'order.';
+  'Queues those of the jobs p_met again whose paths are in the lines of a submission: failed and cancelled jobs and, '
+  'if p_on_duplicate is refresh, jobs that completed before the submission began. Gives these jobs the options of '
+  'their lines. Returns both groups of jobs. The caller must then call arm() for these jobs, so that workers can claim '
+  'them. Locks outcomes in job order.';
 
 CREATE OR REPLACE FUNCTION haul.compare_met(
   p_submission uuid, p_queue integer, p_batch integer, p_options jsonb, p_last bigint, p_met bigint[],
@@ -171,9 +173,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.compare_met(uuid, integer, integer, jsonb, bigint, bigint[], bigint[], boolean) IS
-  'Returns how the jobs that match lines of a submission differ from these lines: {"elsewhere", "others", '
-  '"unchecked", "unapplied"} as in the reply of submit(). Does not count jobs in p_again as unchecked or unapplied, '
-  'because they already have the lines'' options. Locks nothing.';
+  'Returns how the jobs that match lines of a submission differ from these lines: {"elsewhere", "others", "unchecked", '
+  '"unapplied"} as in the reply of submit(). Does not count the jobs p_again as unchecked or unapplied, because these '
+  'jobs already have the options of their lines. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.add_jobs(
   p_submission uuid, p_queue integer, p_store integer, p_batch integer, p_priority smallint, p_options jsonb,
@@ -237,9 +239,10 @@ END
 $$;
 COMMENT ON FUNCTION haul.add_jobs(uuid, integer, integer, integer, smallint, jsonb, interval, bigint) IS
   'Creates jobs from those lines of a submission up to p_last whose paths are free, and removes these lines. p_after: '
-  'delay before the start; NULL or 0 = start at once. Returns the number of jobs, their lanes, the first job of each '
-  'lane, and the lowest and highest id. The caller must then call arm() for these lanes. If the start is delayed, '
-  'there are no lanes. Raises HA004 if the host of a line is not that of its URL.';
+  'delay before the start; NULL or 0 = start at once. Returns the number of jobs, the lowest and highest id, and the '
+  'lanes of these jobs, each with its first job. A lane is the waiting jobs of one queue for one host. If the start is '
+  'delayed, there are no lanes. The caller must then call arm() for the lanes, so that workers can claim the jobs. '
+  'Raises HA004 if the host of a line is not the host of the URL.';
 
 CREATE OR REPLACE FUNCTION haul.begin_step(
   p_submission uuid, p_queue text, p_batch text, p_limit integer,
@@ -262,9 +265,9 @@ END
 $$;
 COMMENT ON FUNCTION haul.begin_step(uuid, text, text, integer) IS
   'Begins a step of a submission with up to p_limit lines. Creates missing batches, partitions and hosts. Returns the '
-  'queue, the batch (NULL = none), the number of lines in this step, and the last of these lines (NULL = none is '
-  'left). The queue cannot be deleted before the commit. Raises HA003 if the queue does not exist, and HA007 if the '
-  'submission has ended. Locks the submission.';
+  'queue, the batch (NULL = none), the number of lines in this step, and the highest number of these lines (NULL = no '
+  'line is left). The queue cannot be deleted before the commit. Raises HA003 if the queue does not exist, and HA007 '
+  'if the submission has ended. Locks the submission.';
 
 CREATE OR REPLACE FUNCTION haul.keep_queue(p_queue text) RETURNS haul.queue
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$

@@ -1,5 +1,5 @@
--- For users who want files now, lines of a submission take over earlier jobs with the same paths, whatever happened to
--- these. Call it before submit(), which creates jobs from the remaining lines.
+-- For users who want files now, earlier jobs with the paths of new lines take over these lines, whatever happened to
+-- the jobs. Call resubmit() before submit(), which creates jobs from the remaining lines.
 
 CREATE OR REPLACE FUNCTION haul.wants_anew(p_options jsonb) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
@@ -35,11 +35,11 @@ COMMENT ON FUNCTION haul.finished_lines(uuid, text, jsonb) IS
   'Returns the lines of a submission whose path has a completed job with the same URL. haul get calls this function '
   'and then checks whether the files still exist, because only haul get can see the files. path: the path of the '
   'finished file. bytes: its size. digest: a digest that the submission requires and that was not verified at '
-  'download. If p_options ask to replace or rename files, the function considers only jobs of the same command, and '
-  'only while jobs of their queue wait or run.';
+  'download. If p_options ask to replace or rename files, the function considers only jobs with the same setting of '
+  'if_exists, and only while jobs of their queue wait or run.';
 
--- One session per store at a time. The second session waits and then finds the jobs of the first. Otherwise submit()
--- would skip them as foreign jobs, and their files would not belong to the second session.
+-- Only one session per store runs this at a time. A second session waits and then finds the jobs of the first.
+-- Otherwise submit() would skip them as foreign jobs, and their files would not belong to the second session.
 CREATE OR REPLACE FUNCTION haul.resubmit(
   p_submission uuid, p_queue text, p_batch text, p_options jsonb, p_done bigint[]) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -94,13 +94,14 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.resubmit(uuid, text, text, jsonb, bigint[]) IS
-  'Lets jobs take over lines of a submission. Call it before submit(), for users who want files now. Removes the '
-  'lines p_done. If p_options ask to download their files again, moves the jobs of these lines to this queue, so that '
-  'they count until this queue ends. Jobs with the paths of other lines take over the content of these lines, in this '
-  'queue and batch. They wait again, with earlier attempts forgiven. Durable bytes of the same URL are kept. These '
-  'lines are removed too. p_options: as for submit(). Returns {"taken_over": number of jobs, "unfinished": number of '
-  'jobs that had not ended and keep their URL, "lines": number of removed lines}. Raises HA003 if the queue does not '
-  'exist, and HA004 for a wrong option. Raises HA007 if such a job is running or was just changed.';
+  'Lets existing jobs take over lines of a submission. Call it before submit(), for users who want files now. Removes '
+  'the lines p_done, whose files exist. If p_options ask to download existing files again, moves the jobs of these '
+  'lines to this queue, so that finished_lines() finds them while jobs of this queue wait or run. Jobs with the paths '
+  'of other lines take over the content of these lines, in this queue and batch. These jobs wait again, and their '
+  'earlier attempts no longer count. Saved bytes of the same URL are kept. These lines are removed too. p_options: as '
+  'for submit(). Returns {"taken_over": number of jobs, "unfinished": number of jobs that had not ended and keep their '
+  'URL, "lines": number of removed lines}. Raises HA003 if the queue does not exist, and HA004 for an invalid option. '
+  'Raises HA007 if one of these jobs is running or was just changed.';
 
 CREATE OR REPLACE FUNCTION haul.detach(
   p_jobs bigint[], p_others bigint[], OUT free bigint[], OUT ended bigint, OUT completed bigint[])
@@ -122,9 +123,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.detach(bigint[], bigint[]) IS
-  'Removes jobs from the tables of waiting and ended jobs. Locks the rows of these jobs and of p_others in the table '
-  'job. Returns the removed jobs (NULL = none), how many of them had ended, and the completed ones (NULL = none). A '
-  'job that is missing from the result is running or was just changed.';
+  'Removes p_jobs from the tables of waiting and ended jobs. Locks the rows of p_jobs and p_others in the table job. '
+  'Returns the removed jobs (NULL = none), how many of them had ended, and the completed ones (NULL = none). A job '
+  'that is missing from the result is running or was just changed.';
 
 CREATE OR REPLACE FUNCTION haul.mirror_kept(p_job haul.job, p_url text, p_options jsonb) RETURNS smallint
 LANGUAGE sql IMMUTABLE
@@ -132,8 +133,8 @@ RETURN CASE WHEN p_job.mirror IS NOT NULL AND p_job.url = p_url
   THEN haul.mirror_of(haul.url_in_use(p_job.url, p_job.options, p_job.mirror), p_options) END;
 COMMENT ON FUNCTION haul.mirror_kept(haul.job, text, jsonb) IS
   'Returns the mirror that a job continues to use after it takes over a line with this URL and these options. The '
-  'result is a number among the mirrors of the line. The line must name the job''s own URL and the mirror in use. '
-  'Otherwise the function returns NULL.';
+  'result is a number among the mirrors of the line. Returns NULL if the line does not name both the job''s own URL '
+  'and the mirror in use.';
 
 CREATE OR REPLACE FUNCTION haul.take_over_lines(
   p_submission uuid, p_queue integer, p_batch integer, p_priority smallint, p_options jsonb, p_after interval,
@@ -189,11 +190,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.take_over_lines(uuid, integer, integer, smallint, jsonb, interval, bigint[], bigint[]) IS
-  'Gives detached jobs the content of their lines, and removes these lines. If a job has several lines, the first '
-  'line counts. The jobs wait again with earlier attempts forgiven. p_completed: jobs whose files exist. These jobs, '
-  'and jobs that were refreshing, replace the file unless their line says otherwise. p_priority: new priority; NULL = '
-  'keep their own. p_after: delay before the start; NULL or 0 = start at once; then the function also calls arm() for '
-  'their lanes. Returns the number of lines.';
+  'Gives jobs that detach() has removed the content of their lines, and removes these lines. If a job has several '
+  'lines, the first line counts. The jobs wait again, and their earlier attempts no longer count. p_completed: jobs '
+  'whose files exist. These jobs, and jobs that waited to check for a newer file, replace the file unless their line '
+  'has another if_exists. p_priority: new priority; NULL = keep the old one. p_after: delay before the start; NULL or '
+  '0 = start at once. Also calls arm(), so that workers can claim the jobs. Returns the number of lines.';
 
 CREATE OR REPLACE FUNCTION haul.require_all_free(p_jobs bigint[], p_free bigint[]) RETURNS void
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$

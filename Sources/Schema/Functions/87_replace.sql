@@ -1,5 +1,5 @@
--- A job becomes claimable under its new line only after its old lease has ended. Later reports of the old worker are
--- stale.
+-- A job gets the content of its new line only after its old lease has ended. Later reports of the old worker have no
+-- effect.
 CREATE OR REPLACE FUNCTION haul.replace(
   p_submission uuid, p_queue text, p_batch text, p_priority smallint, p_options jsonb, p_after interval,
   p_limit integer, p_unfinished boolean DEFAULT false)
@@ -64,7 +64,7 @@ BEGIN
     SELECT j.batch, array_agg(j.id) AS jobs FROM haul.job j
     WHERE j.id = ANY (v_free.free) AND j.batch IS DISTINCT FROM v_step.batch GROUP BY j.batch) m
   JOIN haul.batch b ON b.id = m.batch
-  -- Give the other batch a line of its own.
+  -- Record one operation for each of the other batches.
   CROSS JOIN LATERAL haul.note_operation(v_action, format('%s, from batch %s', v_target, b.name), cardinality(m.jobs),
     m.jobs);
   PERFORM haul.note_operation(v_action, v_target, cardinality(k.jobs), k.jobs)
@@ -87,11 +87,12 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.replace(uuid, text, text, smallint, jsonb, interval, integer, boolean) IS
-  'Replaces existing jobs. If a job has the path of one of the first p_limit lines of a submission, the job takes '
-  'over the content of this line, in this queue and batch. Call it before submit(). Asks a running job to stop, and '
-  'moves its line behind all others for a later call. p_unfinished: true = completed and cancelled jobs stay as they '
-  'are. Other arguments: as for submit(). Returns {"replaced": number of jobs, "skipped": lines that repeat another '
-  'line or whose jobs stay, "waiting": lines moved behind the others, "moved": [{"batch", "jobs": number of jobs that '
-  'left this other batch}], "first" and "last": lowest and highest id of the jobs that took over a line (null = '
-  'none), "left": lines of these p_limit for submit()}. Raises HA003 if the queue does not exist, and HA004 as '
-  'submit(). Raises HA007 if the submission has ended or, with p_unfinished, a job has just completed.';
+  'Gives existing jobs the content of new lines. If a job has the path of one of the first p_limit lines of a '
+  'submission, the job takes over the content of this line, in this queue and batch. Call it before submit(). Asks a '
+  'running job to stop, and moves its line behind all others for a later call. p_unfinished: true = completed and '
+  'cancelled jobs stay as they are. Other arguments: as for submit(). Returns {"replaced": number of jobs, "skipped": '
+  'number of lines that repeat another line or whose jobs stay, "waiting": number of lines moved behind all others, '
+  '"moved": [{"batch", "jobs": number of jobs that left this other batch}], "first" and "last": lowest and highest id '
+  'of the jobs that took over a line (null = none), "left": how many of these p_limit lines remain for submit()}. '
+  'Raises HA003 if the queue does not exist, and HA004 like submit(). Raises HA007 if the submission has ended or, '
+  'with p_unfinished, a job has just completed.';

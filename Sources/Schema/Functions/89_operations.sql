@@ -14,7 +14,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.selector_text(jsonb) IS
-  'Returns a selector in words, such as "batch films, state failed". Lists at most the first ten ids.';
+  'Returns a selector (the conditions that choose jobs) in words, such as "batch films, state failed". Lists at most '
+  'the first ten ids.';
 
 CREATE OR REPLACE FUNCTION haul.duration_text(p_time interval) RETURNS text
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -60,7 +61,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.note_operation(text, text, bigint, bigint[], interval) IS
-  'Records an operator''s command for the view operations. p_action and p_target: the action and its target. p_jobs: '
-  'number of changed jobs; NULL = not a command on jobs. A command that changed 0 jobs is not recorded. p_first: ids '
-  'of these jobs; at most 100 are kept. If the same session recorded the same command less than p_within ago, adds to '
-  'that row. Keeps the newest 10,000 commands.';
+  'Records an operator''s command for the view operations. p_action: what the command does. p_target: the jobs, queue, '
+  'host or worker that it is applied to. p_jobs: number of changed jobs; NULL = not a command on jobs. A command that '
+  'changed 0 jobs is not recorded. p_first: ids of changed jobs; at most 100 are kept. If the same session recorded '
+  'the same command less than p_within ago, adds to that row. Keeps the newest 10,000 commands.';

@@ -16,7 +16,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
       OR j.host = (SELECT h.id FROM haul.host_name h WHERE h.name = p_selector ->> 'host')))
 $$;
 COMMENT ON FUNCTION haul.matches(jsonb, bigint, text, text) IS
-  'Returns whether a selector matches a job with this state and error (NULL = none). Ignores the selector''s ids.';
+  'Returns whether a selector matches a job with this state and error (NULL = none). Ignores "ids" in the selector.';
 
 -- Callers compare the ids before they call matches(), which looks the job up.
 CREATE OR REPLACE FUNCTION haul.ids(p_selector jsonb) RETURNS bigint[]
@@ -55,9 +55,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.check_selector(jsonb) IS
-  'Raises HA003 if a name or an id in a selector does not exist, and HA004 if the selector is empty or has an unknown '
-  'key. A selector is {"ids": [..], "batch", "queue", "host", "state", "error"}; missing keys do not filter. "error" '
-  'is a class as for has_class(). Lists call this too, so that an unknown name is an error and not an empty list.';
+  'Checks a selector, which chooses the jobs for a command: {"ids": [..], "batch", "queue", "host", "state", "error"}. '
+  'Missing keys do not filter. "error" is an error class, compared as has_class() does. Raises HA003 if a name or an '
+  'id does not exist. Raises HA004 if the selector is empty or has an unknown key. Commands that list jobs also call '
+  'this function, so that an unknown name is an error and not an empty list.';
 
 CREATE OR REPLACE FUNCTION haul.command_jobs(p_jobs bigint[], p_command text) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off AS $$
@@ -77,12 +78,13 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.command_jobs(bigint[], text) IS
-  'Asks running jobs to cancel or pause, and notifies their workers at once. p_command is ''cancel'' or ''pause''. '
-  'Never replaces a cancellation. Returns the jobs that did not have the command yet. Locks leases in job order.';
+  'Asks the workers of running jobs to cancel or pause these jobs, and notifies the workers at once. p_command is '
+  '''cancel'' or ''pause''. Never replaces a cancellation. Returns the jobs that did not have the command yet. Locks '
+  'leases in job order.';
 
 -- Works in job order, with a pinned plan. Waits for a claim that is taking a job; a claim never waits. Does not lock
--- lanes, because that would cost more than everything else if the jobs have many hosts. So the head of a lane may be
--- gone. Then a claim finds the job behind it.
+-- lanes, because that would cost more than everything else if the jobs have many hosts. So the job that a lane records
+-- as its first may be gone. Then a claim finds the next job.
 CREATE OR REPLACE FUNCTION haul.withdraw(p_jobs bigint[])
 RETURNS TABLE (job bigint, queue integer, host integer, instance integer, priority smallint, run_at timestamptz)
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off AS $$
@@ -100,7 +102,7 @@ END
 $$;
 COMMENT ON FUNCTION haul.withdraw(bigint[]) IS
   'Deletes jobs from the tables scheduled and ready and returns their rows; run_at NULL = the row was in ready. Waits '
-  'for a claim that is taking one of the jobs. Locks no lanes.';
+  'for a claim that is taking one of the jobs. Locks no rows of the table lane.';
 
 -- A job that is claimed between the reads of leases and of waiting jobs is missing from both. So callers repeat until
 -- there are none.
@@ -149,8 +151,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.hold_jobs(bigint[]) IS
-  'Pauses the jobs of this list that wait. Asks running jobs to pause and keep their progress. Returns all changed '
-  'jobs. Locks leases first, and no lanes.';
+  'Pauses those of p_jobs that wait. Asks the workers of running jobs to pause these jobs and keep their progress. '
+  'Returns all changed jobs. Locks leases first, and no rows of the table lane.';
 
 CREATE OR REPLACE FUNCTION haul.cancel_jobs(p_jobs bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off AS $$
@@ -170,8 +172,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.cancel_jobs(bigint[]) IS
-  'Cancels the jobs of this list that wait or are paused, and asks running jobs to cancel. Keeps the checkpoints of '
-  'these jobs for part_grace(). Returns all changed jobs. Locks leases first, and no lanes.';
+  'Cancels those of p_jobs that wait or are paused, and asks the workers of running jobs to cancel these jobs. Keeps '
+  'their saved bytes for part_grace(). Returns all changed jobs. Locks leases first, and no rows of the table lane.';
 
 CREATE OR REPLACE FUNCTION haul.whole_batch(p_selector jsonb) RETURNS integer
 LANGUAGE sql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -212,8 +214,8 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET ji
   SELECT s.* FROM haul.take_out('pause', p_selector, p_limit, p_sweep) s
 $$;
 COMMENT ON FUNCTION haul.pause(jsonb, integer, bigint) IS
-  'Pauses the waiting jobs of a selector. Asks running jobs to stop and keep their progress. Changes up to p_limit '
-  'jobs per call. While "more" is true, call it again with p_sweep = sweep of the first reply.';
+  'Pauses the waiting jobs of a selector. Asks the workers of running jobs to stop these jobs and keep their progress. '
+  'Changes up to p_limit jobs per call. While "more" is true, call it again with p_sweep = sweep of the first reply.';
 
 CREATE OR REPLACE FUNCTION haul.cancel(
   p_selector jsonb, p_limit integer DEFAULT 10000, p_sweep bigint DEFAULT NULL,
@@ -222,8 +224,8 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET ji
   SELECT s.* FROM haul.take_out('cancel', p_selector, p_limit, p_sweep) s
 $$;
 COMMENT ON FUNCTION haul.cancel(jsonb, integer, bigint) IS
-  'Cancels the waiting and paused jobs of a selector, and asks running jobs to stop. Call it like pause(). Keeps part '
-  'files for an hour. Within that time, retry() can continue them.';
+  'Cancels the waiting and paused jobs of a selector, and asks the workers of running jobs to stop these jobs. Call it '
+  'like pause(). Keeps part files for an hour. Within that time, retry() can continue them.';
 
 CREATE OR REPLACE FUNCTION haul.take_back(p_batch integer, p_what text[], p_sweep bigint) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -234,11 +236,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.take_back(integer, text[], bigint) IS
-  'Runs the first step of resume() and retry(). If p_sweep is NULL and the pending command on the whole batch is one '
-  'of p_what, ends that command. Returns the number of the last command on the batch, to pass as p_sweep in later '
-  'steps; 0 without a batch. NULL = a newer command has replaced command p_sweep and takes precedence.';
+  'Ends the pending command on a whole batch for resume() and retry(). Does this only if p_sweep is NULL, in the first '
+  'step, and if the command is one of p_what. Returns the number of the last command on the batch, to pass as p_sweep '
+  'in later steps; 0 without a batch. NULL = a newer command has replaced command p_sweep and takes precedence.';
 
--- Lets paused jobs wait again in their old place, and withdraws a pause that a worker has not carried out.
+-- Lets paused jobs wait again in their old order, and withdraws a pause that a worker has not carried out.
 CREATE OR REPLACE FUNCTION haul.resume(
   p_selector jsonb, p_limit integer DEFAULT 10000, p_sweep bigint DEFAULT NULL,
   OUT changed integer, OUT more boolean, OUT sweep bigint)
@@ -291,7 +293,7 @@ $$;
 COMMENT ON FUNCTION haul.resume(jsonb, integer, bigint) IS
   'Resumes the paused jobs of a selector: they wait again in their old order. Call it like pause().';
 
--- Changes the priority of waiting, held and running jobs. For a running job it counts when the job waits again.
+-- Changes the priority of waiting, paused and running jobs. A running job uses the new priority when it waits again.
 CREATE OR REPLACE FUNCTION haul.prioritize(
   p_selector jsonb, p_priority smallint, p_limit integer DEFAULT 10000, OUT changed integer, OUT more boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
@@ -344,5 +346,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.move_to_priority(bigint[], smallint) IS
-  'Changes the priority of jobs, moves the waiting jobs, and calls arm() for their lanes. Locks leases, held, job, '
-  'scheduled and ready in this order, then lanes.';
+  'Changes the priority of jobs, and calls arm() for waiting jobs, so that workers claim them in the new order. Locks '
+  'rows of lease, held, job, scheduled, ready and lane, in this order.';

@@ -8,8 +8,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.record_verification(integer[]) IS
-  'Records that the files in these store instances were just verified. Ignores ids that do not exist. Locks the '
-  'instances in the order of their ids.';
+  'Records that the files in these store instances (directories of stores) were just verified. Ignores ids that do not '
+  'exist. Locks the instances in the order of their ids.';
 
 CREATE OR REPLACE FUNCTION haul.recorded_digests(OUT ended bigint, OUT completed bigint, OUT without_digest bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
@@ -21,5 +21,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.recorded_digests() IS
-  'Returns how many jobs have ended, how many have completed, and how many have completed without a known digest. '
-  'Reads the million ended jobs with the highest ids. Locks nothing.';
+  'Returns counts of the jobs that have ended: all of them (ended), those that completed (completed), and the '
+  'completed ones whose file has no known digest (without_digest). Counts only the million ended jobs with the highest '
+  'ids. Locks nothing.';

@@ -1,5 +1,6 @@
--- Finds the first jobs of all lanes. A lane's (priority, head) is a lower bound for its jobs. Reads the lanes with the
--- lowest bounds until no other lane can have an earlier job. So the call does not read all waiting jobs.
+-- Finds the first jobs of all lanes. A lane is the waiting jobs of one queue for one host. Its (priority, head) is a
+-- lower bound for its jobs. Reads the lanes with the lowest bounds until no other lane can have an earlier job. So the
+-- call does not read all waiting jobs.
 CREATE OR REPLACE FUNCTION haul.first_ready(
   p_interrupted boolean, p_queue integer, p_host integer, p_limit integer) RETURNS bigint[]
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -35,9 +36,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.first_ready(boolean, integer, integer, integer) IS
-  'Returns the ids of the first p_limit claimable jobs. Jobs come by priority; within one priority, the oldest come '
-  'first. p_interrupted: true = only jobs with a part file, false = only the others. p_queue: only jobs of this '
-  'queue; NULL = any. p_host: only jobs of this host; NULL = any.';
+  'Returns the ids of the first p_limit jobs that workers may claim, in the order of their priority. Within one '
+  'priority, the oldest come first. p_interrupted: true = only jobs with a part file, false = only the others. '
+  'p_queue: only jobs of this queue; NULL = any. p_host: only jobs of this host; NULL = any.';
 
 -- Finds the jobs that a list shows first. A list reads the rows of haul.jobs by these ids, because sorting the view
 -- would read all of it.
@@ -100,6 +101,6 @@ $$;
 COMMENT ON FUNCTION haul.first_jobs(jsonb, integer) IS
   'Returns the ids of the first p_limit jobs of a selector ({} = all), in list order: running, interrupted, queued, '
   'scheduled, paused, failed, cancelled, completed. Waiting jobs come in the order in which they start: by priority, '
-  'oldest first. Scheduled jobs are ordered by start time. Ended jobs are listed newest first. With a batch, reads '
-  'all waiting jobs. On a large pool, also reads all ended jobs if the selector matches few of them. Raises HA003 and '
-  'HA004 as check_selector().';
+  'oldest first. Scheduled jobs are ordered by start time. Ended jobs are listed newest first. With a batch, reads all '
+  'waiting jobs. On a large pool, also reads all ended jobs if the selector matches few of them. Raises HA003 and '
+  'HA004 like check_selector().';

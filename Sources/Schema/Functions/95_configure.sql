@@ -24,10 +24,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.init_store(text, uuid, text, text) IS
-  'Records p_marker, the marker of a directory, as an instance of the store p_name. Creates the store if it does not '
-  'exist, and a queue of the same name. For the first store, also creates the queue default on it. If the marker is '
-  'known, only updates machine and root. Returns the id of the instance. Raises HA004 if the marker belongs to '
-  'another store.';
+  'Records a directory as an instance of the store p_name. p_marker: the id in the directory''s marker file. Creates '
+  'the store if it does not exist, and a queue of the same name. For the first store, also creates the queue default '
+  'on it. If the marker is known, only updates machine and root. Returns the id of the instance. Raises HA004 if the '
+  'marker belongs to another store.';
 
 CREATE OR REPLACE FUNCTION haul.pool_id() RETURNS uuid
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -79,7 +79,7 @@ BEGIN
   WHERE q.id = v_queue.id RETURNING q.max_running INTO v_limit;
   IF v_limit IS NOT NULL THEN
     INSERT INTO haul.queue_gate VALUES (v_queue.id) ON CONFLICT DO NOTHING;
-    -- Count jobs that started without a limit too.
+    -- Also count jobs that started while the queue had no limit.
     UPDATE haul.lease SET limited = true WHERE job IN (
       SELECT l.job FROM haul.lease l WHERE l.queue = v_queue.id AND NOT l.limited ORDER BY l.job FOR NO KEY UPDATE);
   END IF;
@@ -97,8 +97,8 @@ $$;
 COMMENT ON FUNCTION haul.set_queue(text, jsonb) IS
   'Changes the settings of a queue. p_settings: {"paused", "max_running": null = no limit, "weight": 1 to 1000, '
   '"defaults": options for jobs submitted from now on}. Missing keys change nothing. null removes an option from '
-  '"defaults". A lower max_running applies to new starts. Raises HA003 if the queue does not exist, and HA004 for a '
-  'wrong option.';
+  '"defaults". A lower max_running applies to new starts. Raises HA003 if the queue does not exist, and HA004 for an '
+  'invalid option.';
 
 CREATE OR REPLACE FUNCTION haul.delete_queue(p_name text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -145,8 +145,8 @@ END
 $$;
 COMMENT ON FUNCTION haul.set_host(text, integer, double precision, integer) IS
   'Sets the limits of a host for the whole pool. p_name: a host, *.suffix, or * for all hosts. p_cap: concurrent '
-  'transfers. p_interval: seconds between starts. p_burst: how many starts may follow each other at once after a '
-  'pause. NULL keeps a value. A lower p_cap applies to new starts; running transfers continue. Raises HA004 for an '
+  'transfers. p_interval: seconds between starts. p_burst: how many transfers may start at once after a time without '
+  'starts. NULL keeps a value. A lower p_cap applies to new starts; running transfers continue. Raises HA004 for an '
   'invalid host name.';
 
 CREATE OR REPLACE FUNCTION haul.block_host(p_name text, p_for interval) RETURNS void
@@ -198,14 +198,14 @@ COMMENT ON FUNCTION haul.unblock_host(text) IS
   'Unblocks a host and clears its failures. Returns how many of its jobs still wait for their own start time, and in '
   'how many seconds the first and the last of them are due. Raises HA003 if the host is unknown.';
 
--- A lane may move only to a time that claims have not passed.
+-- The due time of a lane may only become one that claims have not passed.
 CREATE OR REPLACE FUNCTION haul.wake_lanes(p_hosts integer[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
   PERFORM FROM haul.lane l WHERE l.host = ANY (p_hosts) AND l.head IS NOT NULL
   ORDER BY l.host, l.queue, l.instance FOR UPDATE;
-  -- A lane must not keep its time while the host is full, because a free place wakes only parked lanes. The next claim
-  -- parks it.
+  -- A lane must not keep a later time while its host is full: when a transfer of the host ends, only parked lanes
+  -- (lanes without a due time) become due. The next claim parks this lane.
   UPDATE haul.lane l SET next_at = clock_timestamp() FROM haul.host h
   WHERE l.host = ANY (p_hosts) AND h.id = l.host AND l.head IS NOT NULL AND (l.next_at > clock_timestamp()
     OR l.next_at IS NULL AND h.in_flight < haul.places(h.cap, h.failures));
@@ -213,8 +213,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.wake_lanes(integer[]) IS
-  'Makes lanes of these hosts due now: lanes that wait for a time and, if the host has free places, parked lanes. The '
-  'caller must have locked the hosts. Locks lanes in key order.';
+  'Makes waiting jobs of these hosts due now, so that workers can claim them. Changes lanes that wait for a time and, '
+  'if the host allows more transfers, parked lanes, which are not due. A lane is the waiting jobs of one queue for one '
+  'host. The caller must have locked the hosts. Locks lanes in key order.';
 
 CREATE OR REPLACE FUNCTION haul.unset_host(p_name text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -251,5 +252,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.apply_policies(text) IS
-  'Applies the current policies to the hosts of a pattern, and wakes their lanes. Locks the hosts in id order, then '
-  'lanes.';
+  'Applies the current policies (limits that operators set) to the hosts that match p_pattern, and makes their waiting '
+  'jobs due. Locks the hosts in id order, then lanes. A lane is the waiting jobs of one queue for one host.';
