@@ -66,8 +66,8 @@ COMMENT ON FUNCTION haul.lease_expiry() IS 'Returns how long a lease lasts after
 CREATE OR REPLACE FUNCTION haul.session_grace() RETURNS interval
 LANGUAGE sql IMMUTABLE RETURN interval '3 seconds';
 COMMENT ON FUNCTION haul.session_grace() IS
-  'Returns how long a worker may send no heartbeat after its database session has ended. After that, the pool gives '
-  'its jobs to other workers. Lists show a worker without a heartbeat for this time as silent.';
+  'Returns how long a worker whose database session has ended may send no heartbeat, before the pool gives the jobs of '
+  'this worker to other workers. Lists also show a worker as silent after this time without a heartbeat.';
 
 CREATE OR REPLACE FUNCTION haul.hold_time() RETURNS interval
 LANGUAGE sql IMMUTABLE AS $$ SELECT interval '5 minutes' $$;
@@ -201,9 +201,8 @@ LANGUAGE sql STABLE AS $$
     ORDER BY p.pattern = p_host DESC, length(p.pattern) DESC LIMIT 1) p ON true
 $$;
 COMMENT ON FUNCTION haul.policy_of(text) IS
-  'Returns the limits of a host, in one row. They come from the policy that operators set for the exact host name. If '
-  'there is none, they come from the policy for the longest *.suffix that matches, then from that for *, then from the '
-  'defaults.';
+  'Returns the limits of a host, in one row. Operators set limits by policies. The policy for the exact host name '
+  'comes first, then the policy for the longest *.suffix that matches, then the policy for *, then the defaults.';
 
 -- Creates hosts in name order, so that two sessions that create the same hosts cannot deadlock.
 CREATE OR REPLACE FUNCTION haul.ensure_hosts(p_names text[], p_used boolean DEFAULT true) RETURNS void
@@ -224,8 +223,8 @@ LANGUAGE sql SET search_path = pg_catalog, haul, pg_temp AS $$
   WHERE n.id = k.id
 $$;
 COMMENT ON FUNCTION haul.ensure_hosts(text[], boolean) IS
-  'Creates those hosts in p_names that do not exist, in name order, each with the limits of its policy. p_used: true = '
-  'jobs use these hosts. Then this function also marks existing hosts as used.';
+  'Creates those hosts in p_names that do not exist, in name order, each with the limits of its policy. p_used: '
+  'whether jobs use these hosts; if true, also marks existing hosts as used.';
 
 CREATE OR REPLACE FUNCTION haul.arm(
   p_hosts integer[], p_queues integer[], p_instances integer[], p_priorities smallint[], p_heads bigint[])

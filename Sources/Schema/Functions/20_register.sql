@@ -15,7 +15,7 @@ BEGIN
   PERFORM haul.require_read_committed();
   -- This condition refuses NULL too.
   IF (p_version BETWEEN haul.oldest_served_version() AND haul.schema_version()) IS NOT TRUE THEN
-    RAISE EXCEPTION 'this program knows schema version %, but the database supports programs of versions % to %',
+    RAISE EXCEPTION 'this program knows schema version %, but the database supports only schema versions % to %',
       coalesce(p_version::text, 'NULL'), haul.oldest_served_version(), haul.schema_version() USING ERRCODE = 'HA002';
   END IF;
   PERFORM haul.require_queues(p_queues, ARRAY(SELECT s.store FROM jsonb_to_recordset(p_stores) AS s(store text)));
@@ -49,11 +49,11 @@ END
 $$;
 COMMENT ON FUNCTION haul.register(integer, text, text, integer, integer, jsonb, text[]) IS
   'Registers a worker. p_version: the schema version that the program knows. p_stores: [{"store": name, "marker": '
-  'uuid}], read from the directories that the worker mounts. p_queues: names of the queues that it claims from; NULL = '
-  'all queues of its stores. Returns {"worker", "secret", "pool", "stores": [{"store", "instance"}]}. Only this call '
-  'returns the secret, because the database stores only a digest of the secret. Every later call must pass the secret. '
-  'Raises HA002 if this database does not support programs of p_version. Raises HA003 for an unknown marker or queue, '
-  'and for a queue whose store the worker does not mount.';
+  'uuid}], read from the directories that the worker mounts. p_queues: names of the queues that the worker claims '
+  'from; NULL = all queues of its stores. Returns {"worker", "secret", "pool", "stores": [{"store", "instance"}]}. '
+  'Only this call returns the secret, because the database stores only a digest of the secret. Every later call must '
+  'pass the secret. Raises HA002 if this database does not support programs of p_version. Raises HA003 for an unknown '
+  'marker or queue, and for a queue whose store the worker does not mount.';
 
 CREATE OR REPLACE FUNCTION haul.tell_reach(p_worker bigint, p_secret text, p_schemes text[], p_networks inet[])
 RETURNS void
@@ -113,7 +113,7 @@ END
 $$;
 COMMENT ON FUNCTION haul.attach_session(bigint, text) IS
   'Ties this database session to the worker. If the session ends, the pool gives the worker''s jobs to other workers '
-  'when the last heartbeat is older than session_grace(). Otherwise the pool waits for lease_expiry().';
+  'when the last heartbeat is older than session_grace(). While the session lives, the pool waits for lease_expiry().';
 
 -- Any login may take advisory locks, and could take a predictable key first.
 CREATE OR REPLACE FUNCTION haul.lock_session() RETURNS bigint
@@ -150,9 +150,9 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION haul.lead() IS
   'Returns whether this session must run maintenance now. Returns true if the session is the leader or becomes the '
-  'leader, and it stays the leader until it ends. Also returns true if no session has run maintenance for 2 seconds or '
-  'since a crash of the server. Also returns true if the leader has not run promote() for 5 seconds although jobs have '
-  'been due for 30 seconds.';
+  'leader now. A session stays the leader until it ends. Also returns true if no session has run maintenance for 2 '
+  'seconds or since a crash of the server. Also returns true if the leader has not run promote() for 5 seconds '
+  'although jobs have been due for 30 seconds.';
 
 CREATE OR REPLACE FUNCTION haul.close_store(p_worker bigint, p_secret text, p_store text, p_reason text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -171,8 +171,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.close_store(bigint, text, text, text) IS
-  'Records why the worker cannot write to a store that it mounts (p_reason). The worker gets no jobs for this store '
-  'until it calls this function with p_reason NULL.';
+  'Records p_reason, the reason why the worker cannot write to a store that it mounts. The worker gets no jobs for '
+  'this store until it calls this function with p_reason NULL.';
 
 CREATE OR REPLACE FUNCTION haul.stop_worker(p_worker bigint, p_secret text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$

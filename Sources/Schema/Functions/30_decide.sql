@@ -36,9 +36,9 @@ LANGUAGE sql IMMUTABLE
 RETURN CASE WHEN haul.is_silence(p_error, p_status, p_host) AND p_failures NOT IN (0, -1) THEN 'silent'
   ELSE p_error END;
 COMMENT ON FUNCTION haul.error_of(text, integer, text, integer) IS
-  'Returns the error class of a failure: p_error, or silent. It is silent if is_silence() is true and the host has not '
-  'answered since an earlier failure. Then the host has a problem, and not the job. p_failures: the column failures of '
-  'the table host.';
+  'Returns the error class of a failure. This is silent if is_silence() is true and the host has not answered since an '
+  'earlier failure. The class silent means that the host has a problem, and not the job. Otherwise the result is '
+  'p_error. p_failures: the column failures of the table host.';
 
 CREATE OR REPLACE FUNCTION haul.keeps_progress(p_error text) RETURNS boolean
 LANGUAGE sql IMMUTABLE

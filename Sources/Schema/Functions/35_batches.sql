@@ -139,8 +139,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.take_ready(bigint[]) IS
-  'Deletes jobs from the table ready and returns their rows. The caller must have locked the lanes of these jobs (a '
-  'lane is the waiting jobs of one queue for one host). Skips jobs that another session has locked.';
+  'Deletes jobs from the table ready and returns their rows. The caller must have locked the lanes (the waiting jobs '
+  'of one queue for one host) that contain these jobs. Skips jobs that another session has locked.';
 
 CREATE OR REPLACE FUNCTION haul.put_away(p_jobs bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -161,9 +161,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.put_away(bigint[]) IS
-  'Cancels or pauses those waiting jobs of p_jobs whose batch is being cancelled or paused. A claim calls this '
-  'function for the jobs that it has found. Skips rows of ready that another session has locked. Returns all jobs of '
-  'p_jobs whose batch is being cancelled or paused, including skipped jobs.';
+  'Cancels or pauses those waiting jobs of p_jobs whose batch is being cancelled or paused. A call that claims jobs '
+  'runs this function for the jobs that it has found. Skips rows of ready that another session has locked. Returns all '
+  'jobs of p_jobs whose batch is being cancelled or paused, including skipped jobs.';
 
 CREATE OR REPLACE FUNCTION haul.begin_sweep(p_batch integer, p_what text) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -287,5 +287,5 @@ EXCEPTION WHEN lock_not_available THEN
 END
 $$;
 COMMENT ON FUNCTION haul.sweep_on(integer) IS
-  'Maintenance: continues to cancel or pause a batch if the operator''s program has ended. The program counts as '
-  'ended 5 seconds after the last step. Changes up to p_limit jobs and returns their number.';
+  'Maintenance: continues to cancel or pause a batch if the operator''s program has ended. The program counts as ended '
+  '5 seconds after the last step. Changes up to p_limit jobs and returns the number of changed jobs.';

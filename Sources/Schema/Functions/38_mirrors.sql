@@ -93,8 +93,8 @@ LANGUAGE sql IMMUTABLE
 RETURN coalesce(p_error NOT IN ('disk_full', 'io', 'open_files', 'exists', 'path_conflict', 'credential', 'proxy',
   'not_permitted', 'cancelled', 'rescued_too_often'), false);
 COMMENT ON FUNCTION haul.is_of_source(text) IS
-  'Returns whether another URL of the same file may help after this error. It cannot help if the disk, the path, the '
-  'worker or the proxy is at fault.';
+  'Returns whether another URL of the same file may help after this error. Another URL cannot help if the disk, the '
+  'path, the worker or the proxy is at fault.';
 
 CREATE OR REPLACE FUNCTION haul.turn_to_mirror(
   p_state haul.job_state, p_command text, p_error text, p_delay interval, p_failures integer, p_max_attempts integer,
@@ -141,7 +141,7 @@ COMMENT ON FUNCTION haul.turn_to_mirror(haul.job_state, text, text, interval, in
   'p_mirror: number of the mirror in use; NULL or 0 = the job''s own URL. p_refusals: number of permanent failures in '
   'a row before this attempt. If the job switches, it tries the next URL at once. After the last URL, it waits and '
   'then tries the first URL again. The job fails if as many attempts in a row have failed permanently as it has URLs. '
-  'After an attempt at its last URL, it also fails if p_max_attempts failures have counted, or if decide() lets it '
+  'After an attempt at its last URL, it also fails if p_max_attempts failures count against it, or if decide() lets it '
   'fail because of an error that is not permanent.';
 
 CREATE OR REPLACE FUNCTION haul.refusals(p_job bigint) RETURNS integer
@@ -263,5 +263,5 @@ END
 $$;
 COMMENT ON FUNCTION haul.move_waiting(jsonb) IS
   'Switches waiting jobs to another of their URLs. p_moves: the result of jobs_to_move(). Before that, the caller must '
-  'call arm() for the old and the new host of each job, because arm() locks their lanes. A lane is the waiting jobs of '
-  'one queue for one host. Skips jobs that another session has locked, or has changed since jobs_to_move().';
+  'call arm() for the lanes (the waiting jobs of one queue for one host) that each job leaves and joins, because arm() '
+  'locks these lanes. Skips jobs that another session has locked, or has changed since jobs_to_move().';

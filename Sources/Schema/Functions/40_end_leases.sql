@@ -12,12 +12,12 @@ COMMENT ON FUNCTION haul.end_leases(bigint, jsonb) IS
   'Ends leases of worker p_worker; NULL = of any worker. p_endings: an array with an ending for each lease, {"job", '
   '"token", "result": completed, failed, released or rescued}. An ending may also have "error", "message", "status", '
   '"retry_after": seconds, "host": the host that answered, "bytes", "path", "digest", "fetched", "resumed_at", '
-  '"changes", "range_unsafe": true if a range request was answered wrongly, "source": as in outcome. Returns [{"job", '
-  '"token", "state", "delay": seconds, "cause": error class}]. An ending changes nothing and is missing from the reply '
-  'if its token is not the token of the job''s current lease. If the data of a job raise an error (SQLSTATE class 22, '
-  '23 or 54), this job fails with the error class internal and the other leases end normally. If another session locks '
-  'rows of an ending for longer than 200 ms, the lease stays and the ending is missing from the reply. Pass this '
-  'ending to another call. Locks leases in job order.';
+  '"changes", "range_unsafe": true if a range request was answered wrongly, "source": as in the table outcome. Returns '
+  '[{"job", "token", "state", "delay": seconds, "cause": error class}]. An ending changes nothing and is missing from '
+  'the reply if its token is not the token of the job''s current lease. If the data of a job raise an error (SQLSTATE '
+  'class 22, 23 or 54), this job fails with the error class internal and the other leases end normally. If another '
+  'session locks rows of an ending for longer than 200 ms, the lease stays and the ending is missing from the reply. '
+  'Pass this ending to another call. Locks leases in job order.';
 
 CREATE OR REPLACE FUNCTION haul.end_together(p_worker bigint, p_endings jsonb) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -177,9 +177,9 @@ END
 $$;
 COMMENT ON FUNCTION haul.attempt_history(bigint) IS
   'Returns numbers about the attempts of a job. Ignores forgiven attempts, which no longer count. failures and '
-  'rescues: how many failures and rescues count against the job. trouble: time since its host or its workers began to '
-  'have problems, without another result in between; NULL = no problems. tries: how many attempts failed because of '
-  'the host in that time.';
+  'rescues: how many failures and rescues count against the job. trouble: how long the host or the workers have had '
+  'problems without another result in between; NULL = no problems. tries: how many attempts failed because of the host '
+  'in that time.';
 
 -- This is plpgsql, because PostgreSQL plans an SQL function at each call. The settings of the caller determine the
 -- plan. It is STABLE, so that it reads job, host and checkpoint as the calling statement sees them, after the leases

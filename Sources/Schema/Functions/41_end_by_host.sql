@@ -51,8 +51,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.end_by_host(bigint, jsonb) IS
-  'Implements end_leases() for one host after another, for about half a second in total. Leases that another session '
-  'blocks stay and are missing from the reply.';
+  'Implements end_leases() for one host after another, for about half a second in total. Leases whose rows another '
+  'session has locked stay, and are missing from the reply.';
 
 CREATE OR REPLACE FUNCTION haul.end_each(p_worker bigint, p_endings jsonb) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -76,9 +76,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.end_each(bigint, jsonb) IS
-  'Implements end_leases() for one lease of a host after another. Calls set_aside() for a job whose data raise an '
-  'error of SQLSTATE class 22, 23 or 54. Raises other errors, such as a full disk or a deadlock, because they are not '
-  'the job''s fault. Stops if another session has locked the host.';
+  'Implements end_leases() for the leases of one host, one after another. Calls set_aside() for a job whose data raise '
+  'an error of SQLSTATE class 22, 23 or 54. Raises other errors, such as a full disk or a deadlock, because they are '
+  'not the job''s fault. Stops if another session has locked the host.';
 
 -- The job's own data are suspect, so nothing here reads them.
 CREATE OR REPLACE FUNCTION haul.set_aside(p_worker bigint, p_job jsonb, p_token jsonb, p_reason text) RETURNS jsonb

@@ -76,8 +76,8 @@ COMMENT ON FUNCTION haul.settle_hosts(jsonb) IS
   'place is one of the concurrent transfers that a host allows. Blocks hosts in trouble. Calls arm() for jobs that '
   'wait again, and for waiting jobs of hosts that were full and have free places now, so that workers can claim these '
   'jobs. p_done: one element for each group of leases that ended in the same way, with the number of leases ("ended"), '
-  'the first job ("head") and the longest "delay" of a host. Locks hosts by id, then lanes. A lane is the waiting jobs '
-  'of one queue for one host.';
+  'the first job ("head") and the longest "delay" of a host. Locks hosts by id, then lanes (the waiting jobs of one '
+  'queue for one host).';
 
 CREATE OR REPLACE FUNCTION haul.give_back_places(p_done jsonb) RETURNS integer[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$

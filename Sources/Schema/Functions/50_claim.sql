@@ -169,7 +169,7 @@ $$;
 COMMENT ON FUNCTION haul.move_lanes_on(integer, integer, tid[]) IS
   'Records the next waiting job of each lane and when the lane is due. A lane is the waiting jobs of one queue for one '
   'host and store instance. p_lanes: the ctids of the lanes. The caller must have locked the lanes and their hosts. If '
-  'a lane is empty or its host is full, claims do not find the lane until arm() is called for it.';
+  'a lane is empty or its host is full, workers do not claim its jobs until arm() is called for the lane.';
 
 -- A host in trouble gets one job at a time. If that were always the first job, jobs that never succeed, for example at
 -- a closed port, would keep all others from being tried. So pick a random job among the next n jobs, counted from the
@@ -227,10 +227,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.claim_order(bigint) IS
-  'Returns the order in which claim number p_claim of a worker looks at the priorities. floor: the priority from which '
-  'the claim takes jobs of a lane (the waiting jobs of one queue for one host); NULL = it takes the jobs with the '
-  'highest priority. Seven of eight claims take the jobs with the highest priority. The other claims start at another '
-  'priority or take other jobs from each lane, so that every job gets its turn.';
+  'Returns the order in which a claim, a worker''s call for jobs, looks at the priorities. p_claim: the number of the '
+  'claim. floor: the priority from which the claim takes jobs of a lane (the waiting jobs of one queue for one host); '
+  'NULL = it takes the jobs with the highest priority. Seven of eight claims take the jobs with the highest priority. '
+  'The other claims start at another priority or take other jobs from each lane, so that every job gets its turn.';
 
 -- p_seen is what the pool remembers about earlier claims of a worker from a queue. "from": the due time from which
 -- claims look at lanes, by "instance:priority". "next": the next such times. "xid" and "at": when "next" was recorded.
@@ -293,5 +293,5 @@ COMMENT ON FUNCTION haul.claim_queue(bigint, bigint, bigint, integer, integer, i
   'Claims up to p_free_slots jobs of a queue by priority. Within one priority, jobs with a part file in the worker''s '
   'own store instance come first. p_max_running: the queue''s limit of running jobs; NULL = no limit. p_seen: up to '
   'which due times earlier claims have looked; NULL = look at all waiting jobs. Returns the number of jobs, the new '
-  'p_seen, and whether another session has locked the row of the queue in queue_gate, which only queues with '
-  'p_max_running have (held). Skips locked rows.';
+  'p_seen ("seen"), and whether another session has locked the row of this queue in queue_gate ("held"). Only queues '
+  'with a limit have such a row. Skips locked rows.';

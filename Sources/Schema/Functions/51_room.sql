@@ -3,8 +3,8 @@
 CREATE OR REPLACE FUNCTION haul.most_leases(p_concurrency integer) RETURNS integer
 LANGUAGE sql IMMUTABLE RETURN 4 * p_concurrency;
 COMMENT ON FUNCTION haul.most_leases(integer) IS
-  'Returns how many jobs a worker may hold at once: four times p_concurrency, its maximum number of transfers. The '
-  'transfers take up to p_concurrency jobs. Jobs whose finished files the worker renames may take as many, and so may '
+  'Returns how many jobs a worker may hold at once: four times p_concurrency, its maximum number of transfers. Besides '
+  'its transfers, a worker may hold p_concurrency jobs in each of three groups: jobs whose finished files it renames, '
   'jobs that wait for silent hosts, and jobs that wait for a disk that hangs.';
 
 CREATE OR REPLACE FUNCTION haul.room(p_worker bigint, p_held integer, p_asked integer, OUT jobs integer,

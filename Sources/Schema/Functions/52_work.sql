@@ -142,14 +142,14 @@ END
 $$;
 COMMENT ON FUNCTION haul.work(bigint, text, bigint, jsonb, text[], integer) IS
   'Ends the leases of jobs that a worker has finished, then claims up to p_free_slots jobs (0 = none), in one commit. '
-  'p_call is 1, 2, 3, … for each worker. A repeated number changes nothing and returns the first call''s result, so a '
-  'lost reply loses nothing. A smaller number raises HA006. p_endings: as for end_leases(), with the results '
-  'completed, failed and released. p_queues: names, or NULL for all queues whose store the worker mounts. The worker '
-  'gets no jobs of queues that it has not registered for, and none of stores closed by close_store(). It holds at most '
-  'most_leases(). Returns {"settled": [{"job", "token", "state", "delay", "cause"}], "claimed": [leases], "contended": '
-  'true = another session held due jobs, so ask again soon, "wait": seconds until the next known job becomes due, '
-  '"draining", "later": [tokens]}. "later" has leases that another session blocks; pass their endings to a later call. '
-  'Leases that the worker had lost are in no list.';
+  'p_call is 1, 2, 3, … for each worker. A call with a repeated number changes nothing and returns the result of the '
+  'first call, so a lost reply loses nothing. A smaller number raises HA006. p_endings: as for end_leases(), with the '
+  'results completed, failed and released. p_queues: names, or NULL for all queues whose store the worker mounts. The '
+  'worker gets no jobs of queues that it has not registered for, and none of stores closed by close_store(). A worker '
+  'holds at most most_leases(). Returns {"settled": [{"job", "token", "state", "delay", "cause"}], "claimed": '
+  '[leases], "contended": true = another session held due jobs, so ask again soon, "wait": seconds until the next '
+  'known job becomes due, "draining", "later": [tokens]}. "later" has leases that another session blocks; pass their '
+  'endings to a later call. Leases that the worker had lost are in no list.';
 
 CREATE OR REPLACE FUNCTION haul.claim_jobs(
   p_worker bigint, p_call bigint, p_claim bigint, p_queues text[], p_free_slots integer, p_seen jsonb,
@@ -322,7 +322,7 @@ END
 $$;
 COMMENT ON FUNCTION haul.settled_before(jsonb) IS
   'Returns the results of those leases in p_endings that an earlier call has ended: [{"job", "token", "state": now, '
-  '"cause", "delay": seconds}]. Leaves out jobs that the pool had already rescued.';
+  '"cause", "delay": seconds}]. Leaves out jobs that the pool had already given to other workers.';
 
 CREATE OR REPLACE FUNCTION haul.is_idle(p_worker bigint, p_secret text, p_queues text[]) RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$

@@ -70,9 +70,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.rescue() IS
-  'Runs one round of rescue: takes back the jobs of dead workers. The leader calls it every second. A worker is dead '
-  'if its leases have expired, or if its session is gone and its last heartbeat is older than session_grace(). '
-  'Returns {"grace": true = it does not rescue jobs yet, "rescued": [{"job", "token", "state"}], "workers": [ids]}.';
+  'Runs one round of rescue: takes back the jobs of dead workers. The leader, the session that runs maintenance, calls '
+  'it every second. A worker is dead if its leases have expired, or if its session is gone and its last heartbeat is '
+  'older than session_grace(). Returns {"grace": true = it takes back no jobs yet, "rescued": [{"job", "token", '
+  '"state"}], "workers": [ids]}.';
 
 -- If all workers are processes of one machine, a process that starts there can see which of them have ended.
 CREATE OR REPLACE FUNCTION haul.rescue_workers(p_workers bigint[]) RETURNS jsonb
@@ -116,7 +117,7 @@ $$;
 COMMENT ON FUNCTION haul.rescue_worker(bigint) IS
   'Takes back at once the jobs of a worker that an operator reports as hanging or unreachable, even if its leases have '
   'not expired. The worker gets no new jobs. If the worker still runs, its next heartbeat reports this, and the worker '
-  'ends. Returns how many jobs it took back, whether the worker had stopped or died before, and how many jobs the '
+  'ends. Returns how many jobs were taken back, whether the worker had stopped or died before, and how many jobs the '
   'worker keeps until another session unlocks their hosts. All are NULL if the worker does not exist.';
 
 CREATE OR REPLACE FUNCTION haul.watch_holders(p_known jsonb, p_now timestamptz) RETURNS jsonb

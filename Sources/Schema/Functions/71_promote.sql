@@ -175,12 +175,12 @@ BEGIN
   EXCEPTION WHEN lock_not_available THEN
     SELECT p.* INTO due, unheld FROM haul.promote_by_host(p_limit) p;
   END;
-  -- Leases that a claim was creating when their queue got its limit.
+  -- Mark leases that a claim was creating when their queue got its limit.
   UPDATE haul.lease SET limited = true WHERE job IN (
     SELECT l.job FROM haul.lease l WHERE NOT l.limited
       AND l.queue IN (SELECT q.id FROM haul.queue q WHERE q.max_running IS NOT NULL)
     ORDER BY l.job FOR UPDATE SKIP LOCKED);
-  -- Progress of leases that no longer exist.
+  -- Delete the progress of leases that no longer exist.
   DELETE FROM haul.progress p WHERE p.job IN (
     SELECT g.job FROM haul.progress g
     WHERE NOT EXISTS (SELECT FROM haul.lease l WHERE l.job = g.job AND l.token = g.token) FOR UPDATE SKIP LOCKED);
@@ -189,8 +189,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.promote(integer) IS
-  'Maintenance: lets waiting jobs start. Makes up to p_limit scheduled jobs ready whose start time has come ("due"). '
-  'An interrupted job waits up to hold_time() for a worker with its part file. After that, this function lets any '
-  'worker take the job, for up to p_limit jobs ("unheld"). Also switches up to p_limit waiting jobs from hosts in '
-  'trouble to mirrors. Returns the numbers "due" and "unheld". If another session locks a host for longer than 200 ms, '
-  'leaves the jobs of this host to another call.';
+  'Maintenance: lets waiting jobs start. Makes up to p_limit scheduled jobs ready to start when their start time has '
+  'come ("due"). An interrupted job waits up to hold_time() for a worker with its part file. After that, this function '
+  'lets any worker take the job, for up to p_limit jobs ("unheld"). Also switches up to p_limit waiting jobs from '
+  'hosts in trouble to mirrors. Returns the numbers "due" and "unheld". If another session locks a host for longer '
+  'than 200 ms, leaves the jobs of this host to another call.';

@@ -163,9 +163,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.mend_hosts(integer) IS
-  'Corrects the times of at most p_limit hosts of clock_host and of their lanes, as described in mend_clock(). A host '
-  'stays in clock_host while another session holds it or one of its lanes. A lane is the waiting jobs of one queue for '
-  'one host. Locks hosts by id, then lanes, and never waits.';
+  'Corrects the times of at most p_limit hosts of clock_host and of their lanes (the waiting jobs of one queue for one '
+  'host), as described in mend_clock(). A host stays in clock_host while another session has locked it or one of its '
+  'lanes. Locks hosts by id, then lanes, and never waits.';
 
 CREATE OR REPLACE FUNCTION haul.mended_block(p_host integer, p_until timestamptz) RETURNS timestamptz
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$

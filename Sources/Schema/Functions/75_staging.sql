@@ -6,8 +6,8 @@
 -- 2. Every other submission with the same hosts or paths would wait until this transaction ends.
 -- 3. After an interruption all work would start again.
 -- So every line is read and checked before the first job exists, but jobs are created in transactions of at most
--- p_limit lines. A list within that limit is all or nothing. If a longer one is interrupted, some of its jobs exist,
--- and submitting it again skips them.
+-- p_limit lines. A list within that limit is all or nothing. If a longer list is interrupted, some of its jobs exist.
+-- If you submit the list again, Haul skips the lines of these jobs.
 --
 -- How does the leader (the session that runs maintenance) know that a sender is dead? Behind a connection pooler, the
 -- sender has no session of its own. So the sender renews its submission from time to time. Each step locks the
@@ -58,9 +58,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.renew_submission(uuid) IS
-  'Records that the sender of a submission is alive. Call it at least twice per submission_patience(). Also call it '
-  'before and after COPY, in the same transaction, so that the submission cannot be cleared before the commit. Raises '
-  'HA007 if the submission has ended. Locks the submission.';
+  'Records that the sender of a submission is alive. Call it at least twice within submission_patience(). Also call it '
+  'before and after COPY, in the same transaction, so that maintenance cannot remove the submission before the commit. '
+  'Raises HA007 if the submission has ended. Locks the submission.';
 
 CREATE OR REPLACE FUNCTION haul.end_submission(p_submission uuid) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -112,7 +112,7 @@ COMMENT ON FUNCTION haul.clear_submissions(integer) IS
 CREATE OR REPLACE FUNCTION haul.origin_of(p_url text) RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN split_part(p_url, '/', 1) || '/' || split_part(p_url, '/', 2) || '/' || split_part(p_url, '/', 3);
-COMMENT ON FUNCTION haul.origin_of(text) IS 'Returns the part of a URL before its path, which determines its host.';
+COMMENT ON FUNCTION haul.origin_of(text) IS 'Returns the part of a URL before the path. This part determines the host.';
 
 -- If a line could have another host than its URL, a submitter could exceed the host's connection limit.
 CREATE OR REPLACE FUNCTION haul.lines_of_other_hosts(p_submission uuid, p_last bigint) RETURNS bigint[]
@@ -249,9 +249,9 @@ COMMENT ON FUNCTION haul.check_submission(uuid, text, text, boolean, integer, bi
   'path. p_remove: whether to remove the wrong lines from the submission. Returns {"count": number of wrong lines, '
   '"removed": number of jobs that will not be created because these lines were removed, "first": [{"line", "path", '
   '"other_line", "job", "directory", "host"}]}. "first" has the first p_limit wrong lines. "host" is the host of the '
-  'line, if it differs from the URL''s. Otherwise "other_line" is the earlier line with the path, or "job" is the job '
-  'with the path. "directory" is true if other lines need the path as a directory. Raises HA003 if the queue does not '
-  'exist. Raises HA007 if the submission has ended or does not have p_staged lines (NULL = any number).';
+  'line, if it is not the host of the URL. Otherwise "other_line" is the earlier line with the path, or "job" is the '
+  'job with the path. "directory" is true if other lines need the path as a directory. Raises HA003 if the queue does '
+  'not exist. Raises HA007 if the submission has ended or does not have p_staged lines (NULL = any number).';
 
 -- Programs that read jobs must be able to show unknown options.
 CREATE OR REPLACE FUNCTION haul.wrong_option(p_options jsonb) RETURNS text

@@ -60,19 +60,19 @@ END
 $$;
 COMMENT ON FUNCTION haul.submit(uuid, text, text, smallint, jsonb, interval, text, boolean, integer) IS
   'Creates jobs from the first p_limit lines of a submission: from all of them or none. Call it again while "left" is '
-  'true. p_options {"digest", "length", "if_exists", "max_attempts", "max_bytes", …} apply to every line. The options '
-  'and priority of a line take precedence. p_after: delay before the earliest start; NULL or 0 = start at once. '
-  'p_on_duplicate: as for check_submission(), but wrong lines raise errors here. With refresh, completed jobs ask '
-  'their sources again. p_others: whether to return the ids of matching jobs that are not in this batch. Returns '
-  '{"submitted": new jobs, "skipped": lines whose job exists with the same URL, "requeued": failed or cancelled jobs '
-  'that wait again, with the options given now, "refreshed": completed jobs that ask their sources again, "elsewhere": '
-  '[{"kind", "name", "jobs"}], "unchecked", "unapplied", "others": ids of these jobs, "first" and "last": lowest and '
-  'highest id of the jobs that these lines created or matched (null = none), "left"}. The first four add up to the '
-  'lines of this step. "elsewhere" counts jobs in another batch, if a batch is given, or in another queue. "unchecked" '
-  'counts jobs that do not require the digest of their line and do not have it as a result. "unapplied" counts jobs '
-  'that lack other options of their line. Raises HA003 if the queue does not exist, and HA004 for an invalid option or '
-  'a host that is not the host of the URL. Raises HA007 if the submission has ended, and HA008 if another job has the '
-  'path.';
+  'true. p_options, an object such as {"digest", "length", "if_exists", "max_attempts", "max_bytes", …}, apply to '
+  'every line. The options and priority of a line take precedence. p_after: delay before the earliest start; NULL or 0 '
+  '= start at once. p_on_duplicate: as for check_submission(), but wrong lines raise errors here. With refresh, '
+  'completed jobs ask the server whether the file has changed. p_others: whether to return the ids of matching jobs '
+  'that are not in this batch. Returns {"submitted": new jobs, "skipped": lines whose job exists with the same URL, '
+  '"requeued": failed or cancelled jobs that wait again, with the options given now, "refreshed": completed jobs that '
+  'ask the server again, "elsewhere": [{"kind", "name", "jobs"}], "unchecked", "unapplied", "others": ids for '
+  'p_others, "first" and "last": lowest and highest id of the jobs that these lines created or matched (null = none), '
+  '"left"}. The first four add up to the lines of this step. "elsewhere" counts jobs in another batch, if a batch is '
+  'given, or in another queue. "unchecked" counts jobs that do not require the digest of their line and do not have it '
+  'as a result. "unapplied" counts jobs that lack other options of their line. Raises HA003 if the queue does not '
+  'exist, and HA004 for an invalid option or a host that is not the host of the URL. Raises HA007 if the submission '
+  'has ended, and HA008 if another job has the path.';
 
 CREATE OR REPLACE FUNCTION haul.met_jobs(p_submission uuid, p_store integer, p_last bigint, p_on_duplicate text)
 RETURNS bigint[]
@@ -240,9 +240,9 @@ $$;
 COMMENT ON FUNCTION haul.add_jobs(uuid, integer, integer, integer, smallint, jsonb, interval, bigint) IS
   'Creates jobs from those lines of a submission up to p_last whose paths are free, and removes these lines. p_after: '
   'delay before the start; NULL or 0 = start at once. Returns the number of jobs, the lowest and highest id, and the '
-  'lanes of these jobs, each with its first job. A lane is the waiting jobs of one queue for one host. If the start is '
-  'delayed, there are no lanes. The caller must then call arm() for the lanes, so that workers can claim the jobs. '
-  'Raises HA004 if the host of a line is not the host of the URL.';
+  'lanes (the waiting jobs of one queue for one host), each with its first job. If the start is delayed, there are no '
+  'lanes. The caller must then call arm() for the lanes, so that workers can claim the jobs. Raises HA004 if the host '
+  'of a line is not the host of the URL.';
 
 CREATE OR REPLACE FUNCTION haul.begin_step(
   p_submission uuid, p_queue text, p_batch text, p_limit integer,

@@ -69,8 +69,8 @@ $$;
 COMMENT ON FUNCTION haul.requeue(bigint[], boolean, integer) IS
   'Puts failed and cancelled jobs back into the table ready and forgives their earlier attempts, which then no longer '
   'count. If p_completed is true, does the same for completed jobs. Moves jobs of a deleted queue to p_queue; if '
-  'p_queue is NULL, raises HA004 for them. Returns the jobs. The caller must then call arm() for these jobs, so that '
-  'workers can claim them. Locks outcomes in job order.';
+  'p_queue is NULL, raises HA004 for these jobs. Returns the jobs. The caller must then call arm() for these jobs, so '
+  'that workers can claim them. Locks outcomes in job order.';
 
 CREATE OR REPLACE FUNCTION haul.forgive(p_jobs bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$

@@ -98,8 +98,8 @@ COMMENT ON FUNCTION haul.resubmit(uuid, text, text, jsonb, bigint[]) IS
   'the lines p_done, whose files exist. If p_options ask to download existing files again, moves the jobs of these '
   'lines to this queue, so that finished_lines() finds them while jobs of this queue wait or run. Jobs with the paths '
   'of other lines take over the content of these lines, in this queue and batch. These jobs wait again, and their '
-  'earlier attempts no longer count. Saved bytes of the same URL are kept. These lines are removed too. p_options: as '
-  'for submit(). Returns {"taken_over": number of jobs, "unfinished": number of jobs that had not ended and keep their '
+  'earlier attempts no longer count. Saved bytes of the same URL are kept. Removes these lines too. p_options: as for '
+  'submit(). Returns {"taken_over": number of jobs, "unfinished": number of jobs that had not ended and keep their '
   'URL, "lines": number of removed lines}. Raises HA003 if the queue does not exist, and HA004 for an invalid option. '
   'Raises HA007 if one of these jobs is running or was just changed.';
 
@@ -190,11 +190,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.take_over_lines(uuid, integer, integer, smallint, jsonb, interval, bigint[], bigint[]) IS
-  'Gives jobs that detach() has removed the content of their lines, and removes these lines. If a job has several '
-  'lines, the first line counts. The jobs wait again, and their earlier attempts no longer count. p_completed: jobs '
-  'whose files exist. These jobs, and jobs that waited to check for a newer file, replace the file unless their line '
-  'has another if_exists. p_priority: new priority; NULL = keep the old one. p_after: delay before the start; NULL or '
-  '0 = start at once. Also calls arm(), so that workers can claim the jobs. Returns the number of lines.';
+  'Lets jobs that detach() has returned take over the content of their lines, and removes these lines. If a job has '
+  'several lines, the first line counts. The jobs wait again, and their earlier attempts no longer count. p_completed: '
+  'jobs whose files exist. These jobs, and jobs that waited to check for a newer file, replace the file unless their '
+  'line has another if_exists. p_priority: new priority; NULL = keep the old one. p_after: delay before the start; '
+  'NULL or 0 = start at once. Also calls arm(), so that workers can claim the jobs. Returns the number of lines.';
 
 CREATE OR REPLACE FUNCTION haul.require_all_free(p_jobs bigint[], p_free bigint[]) RETURNS void
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$

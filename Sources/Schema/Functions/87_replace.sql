@@ -88,11 +88,11 @@ END
 $$;
 COMMENT ON FUNCTION haul.replace(uuid, text, text, smallint, jsonb, interval, integer, boolean) IS
   'Gives existing jobs the content of new lines. If a job has the path of one of the first p_limit lines of a '
-  'submission, the job takes over the content of this line, in this queue and batch. Call it before submit(). Asks a '
-  'running job to stop, and moves its line behind all others for a later call. p_unfinished: true = completed and '
-  'cancelled jobs stay as they are. Other arguments: as for submit(). Returns {"replaced": number of jobs, "skipped": '
-  'number of lines that repeat another line or whose jobs stay, "waiting": number of lines moved behind all others, '
-  '"moved": [{"batch", "jobs": number of jobs that left this other batch}], "first" and "last": lowest and highest id '
-  'of the jobs that took over a line (null = none), "left": how many of these p_limit lines remain for submit()}. '
-  'Raises HA003 if the queue does not exist, and HA004 like submit(). Raises HA007 if the submission has ended or, '
-  'with p_unfinished, a job has just completed.';
+  'submission, the job takes over the content of this line, in this queue and batch. Call it before submit(). If the '
+  'job is running, asks its worker to stop it, and moves the line behind all others for a later call. p_unfinished: '
+  'true = completed and cancelled jobs stay as they are. Other arguments: as for submit(). Returns {"replaced": number '
+  'of jobs, "skipped": number of lines that repeat another line or whose jobs stay, "waiting": number of lines moved '
+  'behind all others, "moved": [{"batch", "jobs": number of jobs that left this other batch}], "first" and "last": '
+  'lowest and highest id of the jobs that took over a line (null = none), "left": how many of these p_limit lines '
+  'remain for submit()}. Raises HA003 if the queue does not exist, and HA004 like submit(). Raises HA007 if the '
+  'submission has ended or, with p_unfinished, a job has just completed.';

@@ -102,7 +102,7 @@ END
 $$;
 COMMENT ON FUNCTION haul.withdraw(bigint[]) IS
   'Deletes jobs from the tables scheduled and ready and returns their rows; run_at NULL = the row was in ready. Waits '
-  'for a claim that is taking one of the jobs. Locks no rows of the table lane.';
+  'for a worker that is claiming one of the jobs. Locks no rows of the table lane.';
 
 -- A job that is claimed between the reads of leases and of waiting jobs is missing from both. So callers repeat until
 -- there are none.
@@ -173,7 +173,7 @@ END
 $$;
 COMMENT ON FUNCTION haul.cancel_jobs(bigint[]) IS
   'Cancels those of p_jobs that wait or are paused, and asks the workers of running jobs to cancel these jobs. Keeps '
-  'their saved bytes for part_grace(). Returns all changed jobs. Locks leases first, and no rows of the table lane.';
+  'saved bytes for part_grace(). Returns all changed jobs. Locks leases first, and no rows of the table lane.';
 
 CREATE OR REPLACE FUNCTION haul.whole_batch(p_selector jsonb) RETURNS integer
 LANGUAGE sql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -215,7 +215,7 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET ji
 $$;
 COMMENT ON FUNCTION haul.pause(jsonb, integer, bigint) IS
   'Pauses the waiting jobs of a selector. Asks the workers of running jobs to stop these jobs and keep their progress. '
-  'Changes up to p_limit jobs per call. While "more" is true, call it again with p_sweep = sweep of the first reply.';
+  'Changes up to p_limit jobs per call. While "more" is true, call it again with the first "sweep" as p_sweep.';
 
 CREATE OR REPLACE FUNCTION haul.cancel(
   p_selector jsonb, p_limit integer DEFAULT 10000, p_sweep bigint DEFAULT NULL,
@@ -225,7 +225,7 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET ji
 $$;
 COMMENT ON FUNCTION haul.cancel(jsonb, integer, bigint) IS
   'Cancels the waiting and paused jobs of a selector, and asks the workers of running jobs to stop these jobs. Call it '
-  'like pause(). Keeps part files for an hour. Within that time, retry() can continue them.';
+  'like pause(). Keeps part files for an hour. Within that time, retry() can continue these downloads.';
 
 CREATE OR REPLACE FUNCTION haul.take_back(p_batch integer, p_what text[], p_sweep bigint) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$

@@ -26,8 +26,8 @@ $$;
 COMMENT ON FUNCTION haul.init_store(text, uuid, text, text) IS
   'Records a directory as an instance of the store p_name. p_marker: the id in the directory''s marker file. Creates '
   'the store if it does not exist, and a queue of the same name. For the first store, also creates the queue default '
-  'on it. If the marker is known, only updates machine and root. Returns the id of the instance. Raises HA004 if the '
-  'marker belongs to another store.';
+  'for this store. If the marker is known, only updates machine and root. Returns the id of the instance. Raises HA004 '
+  'if the marker belongs to another store.';
 
 CREATE OR REPLACE FUNCTION haul.pool_id() RETURNS uuid
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -178,7 +178,7 @@ DECLARE
   v_host integer;
 BEGIN
   PERFORM haul.require_read_committed();
-  -- No index leads from a host to these, so read them before the host is locked.
+  -- No index leads from a host to its scheduled jobs, so count them before the host is locked.
   SELECT count(*), extract(epoch FROM min(s.run_at) - clock_timestamp()),
     extract(epoch FROM max(s.run_at) - clock_timestamp())
   INTO scheduled, next_due, last_due
@@ -213,9 +213,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.wake_lanes(integer[]) IS
-  'Makes waiting jobs of these hosts due now, so that workers can claim them. Changes lanes that wait for a time and, '
-  'if the host allows more transfers, parked lanes, which are not due. A lane is the waiting jobs of one queue for one '
-  'host. The caller must have locked the hosts. Locks lanes in key order.';
+  'Makes waiting jobs of these hosts due now, so that workers can claim them. Changes lanes (the waiting jobs of one '
+  'queue for one host) that wait for a time. If the host allows more transfers, also changes parked lanes, which have '
+  'no due time. The caller must have locked the hosts. Locks lanes in key order.';
 
 CREATE OR REPLACE FUNCTION haul.unset_host(p_name text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -253,4 +253,4 @@ END
 $$;
 COMMENT ON FUNCTION haul.apply_policies(text) IS
   'Applies the current policies (limits that operators set) to the hosts that match p_pattern, and makes their waiting '
-  'jobs due. Locks the hosts in id order, then lanes. A lane is the waiting jobs of one queue for one host.';
+  'jobs due. Locks the hosts in id order, then lanes (the waiting jobs of one queue for one host).';

@@ -23,8 +23,8 @@ RETURN CASE WHEN CASE WHEN jsonb_typeof(p_options) = 'object' THEN EXISTS (
       WHEN 'number' THEN e.value::text !~ '^-?[0-9]{1,18}$'
       WHEN 'array' THEN jsonb_path_exists(e.value, '$[*] ? (@.type() <> "string")')
       ELSE jsonb_typeof(e.value) NOT IN ('string', 'boolean') END) ELSE true END THEN (
-  -- Earlier versions accepted these options. A value of the wrong kind is shown as text, so that no list fails because
-  -- of it.
+  -- Earlier versions accepted these options. Show a value of the wrong kind as text, so that no list fails because of
+  -- such a value.
   SELECT coalesce(jsonb_object_agg(e.key, CASE WHEN jsonb_typeof(e.value) IN ('string', 'boolean') THEN e.value
     ELSE to_jsonb(haul.redacted(e.value::text)) END), '{}')
   FROM jsonb_each(CASE WHEN jsonb_typeof(p_options) = 'object' THEN p_options
@@ -33,7 +33,7 @@ RETURN CASE WHEN CASE WHEN jsonb_typeof(p_options) = 'object' THEN EXISTS (
   SELECT jsonb_agg(haul.redacted(m.url) ORDER BY m.at)
   FROM jsonb_array_elements_text(p_options -> 'mirrors') WITH ORDINALITY AS m(url, at))) ELSE p_options END;
 COMMENT ON FUNCTION haul.shown_options(jsonb) IS
-  'Returns the options of a job for display. Shows each mirror URL as redacted() does.';
+  'Returns the options of a job for display. Shows each mirror URL in the form that redacted() returns.';
 
 CREATE OR REPLACE VIEW haul.jobs AS
 SELECT j.id AS job, q.name AS queue, b.name AS batch, h.name AS host,
@@ -87,7 +87,7 @@ COMMENT ON COLUMN haul.jobs.submitted_at IS 'When the job was submitted.';
 COMMENT ON COLUMN haul.jobs.run_at IS 'Earliest start of a scheduled or paused job; NULL = none.';
 COMMENT ON COLUMN haul.jobs.finished_at IS 'When the job completed, failed or was cancelled; NULL = it has not ended.';
 COMMENT ON COLUMN haul.jobs.worker IS 'Id of the worker that runs the job now; NULL = none.';
-COMMENT ON COLUMN haul.jobs.token IS 'Fencing token of the job''s current lease; NULL = no lease.';
+COMMENT ON COLUMN haul.jobs.token IS 'Fencing token: the number of the job''s current lease; NULL = no lease.';
 COMMENT ON COLUMN haul.jobs.bytes IS 'Number of bytes downloaded so far. For a completed job, the size of the file.';
 COMMENT ON COLUMN haul.jobs.total IS 'Size of the complete file in bytes; NULL = unknown.';
 COMMENT ON COLUMN haul.jobs.durable IS 'Number of bytes that would survive if the worker crashed now.';
@@ -124,7 +124,7 @@ COMMENT ON COLUMN haul.running.queue IS 'Name of the job''s queue.';
 COMMENT ON COLUMN haul.running.host IS 'Host whose limit the job counts against.';
 COMMENT ON COLUMN haul.running.path IS 'Path of the file when it is finished.';
 COMMENT ON COLUMN haul.running.attempt IS '1 for the first lease of the job, 2 for the second, and so on.';
-COMMENT ON COLUMN haul.running.token IS 'Fencing token of the lease.';
+COMMENT ON COLUMN haul.running.token IS 'Fencing token: the number of the lease. Later leases have higher numbers.';
 COMMENT ON COLUMN haul.running.bytes IS 'Number of bytes downloaded so far.';
 COMMENT ON COLUMN haul.running.total IS 'Size of the complete file in bytes; NULL = unknown.';
 COMMENT ON COLUMN haul.running.durable IS 'Number of bytes that would survive if the worker crashed now.';

@@ -35,8 +35,8 @@ COMMENT ON COLUMN haul.workers.machine IS 'Host name of the worker''s machine.';
 COMMENT ON COLUMN haul.workers.pid IS 'Process id on that machine.';
 COMMENT ON COLUMN haul.workers.version IS 'Haul version of the worker.';
 COMMENT ON COLUMN haul.workers.state IS
-  'alive; silent (no heartbeat for 3 s); dead (its leases expired or were rescued); draining; or stopped (it stopped '
-  'gracefully).';
+  'alive; silent (no heartbeat for 3 s); dead (its leases expired, or the pool took its jobs back); draining; or '
+  'stopped (it stopped gracefully).';
 COMMENT ON COLUMN haul.workers.running IS
   'Number of jobs that the worker holds. It may exceed concurrency, because jobs that rename finished files or wait '
   'for silent hosts do not count toward that limit.';
@@ -127,7 +127,7 @@ COMMENT ON COLUMN haul.queues.store IS 'Name of the store that the queue''s file
 COMMENT ON COLUMN haul.queues.paused IS 'Whether the queue is paused. None of its jobs start during a pause.';
 COMMENT ON COLUMN haul.queues.queued IS 'Number of waiting jobs that any worker of the queue may claim.';
 COMMENT ON COLUMN haul.queues.interrupted IS
-  'Number of jobs that have a part file and wait for a worker that mounts its store instance.';
+  'Number of jobs that have a part file and wait for a worker that mounts the directory with this file.';
 COMMENT ON COLUMN haul.queues.scheduled IS 'Number of jobs that start at a later time.';
 COMMENT ON COLUMN haul.queues.held IS 'Number of paused jobs.';
 COMMENT ON COLUMN haul.queues.running IS 'Number of jobs under lease.';
@@ -145,9 +145,9 @@ CREATE OR REPLACE VIEW haul.stores AS
 SELECT s.name AS store, i.id AS instance, i.machine, i.root, haul.live_workers(ARRAY[i.id]) AS workers, i.marker,
   i.created_at, i.verified_at
 FROM haul.store s JOIN haul.store_instance i ON i.store = s.id;
-COMMENT ON VIEW haul.stores IS 'Directories that were initialised as instances of stores.';
-COMMENT ON COLUMN haul.stores.store IS 'Store name. Instances with the same name are separate disks.';
-COMMENT ON COLUMN haul.stores.instance IS 'Id of the store instance.';
+COMMENT ON VIEW haul.stores IS 'Directories that were initialised as parts (instances) of stores.';
+COMMENT ON COLUMN haul.stores.store IS 'Store name. Rows with the same name are separate directories of one store.';
+COMMENT ON COLUMN haul.stores.instance IS 'Id of the store instance, which is one directory of a store.';
 COMMENT ON COLUMN haul.stores.machine IS 'Host name of the machine where the directory was last initialised.';
 COMMENT ON COLUMN haul.stores.root IS 'Directory on that machine.';
 COMMENT ON COLUMN haul.stores.workers IS 'Number of live workers that mount the directory.';
@@ -169,7 +169,7 @@ COMMENT ON COLUMN haul.policies.cap IS 'Maximum number of concurrent transfers p
 COMMENT ON COLUMN haul.policies.hosts IS 'Number of hosts that match the pattern and have jobs.';
 COMMENT ON COLUMN haul.policies.min_interval IS 'Minimum time between two starts on a host, pool-wide.';
 COMMENT ON COLUMN haul.policies.burst IS
-  'Number of jobs that may start at once after a pause, without waiting for min_interval.';
+  'Number of jobs that may start at once, without waiting for min_interval, after a time without starts.';
 
 -- Uses only the index. For a host without paused jobs, the planner may otherwise read the paused jobs of all others.
 CREATE OR REPLACE FUNCTION haul.held_of(p_host integer, p_limit integer) RETURNS bigint
@@ -211,8 +211,8 @@ CROSS JOIN LATERAL (
     coalesce(bool_and(n.queue = ANY (ARRAY(SELECT q.id FROM haul.queue q WHERE q.paused))
       OR n.queue = ANY ((SELECT haul.unserved_queues())::integer[])) FILTER (WHERE n.is_there), false) AS all_stand
   FROM (
-    -- The job at the head of a lane may be gone, which the next claim notices. Check the head only where the next
-    -- claim may come late. Queues are looked up once, not for each lane.
+    -- The job at the head of a lane (the waiting jobs of one queue for one host) may be gone until the next claim.
+    -- Check the head only where the next claim may come late. Queues are looked up once, not for each lane.
     SELECT l.queue, CASE
       WHEN l.instance = 0 AND NOT coalesce(h.blocked_until > clock_timestamp(), false)
         AND l.queue <> ALL ((SELECT haul.stalled_queues())::integer[])
@@ -242,8 +242,8 @@ COMMENT ON COLUMN haul.hosts.blocked_until IS
   'When jobs may start again. A host is blocked if it asked for a wait, if requests failed, or if an operator blocked '
   'it. NULL = not blocked.';
 COMMENT ON COLUMN haul.hosts.failures IS
-  'Number of consecutive failures to reach the host. After a failure, one job at a time tries until the host '
-  'answers.';
+  'Number of consecutive failures to reach the host. After a failure, only one job at a time tries the host, until the '
+  'host answers.';
 COMMENT ON COLUMN haul.hosts.last_start IS 'When a job for the host was last claimed.';
 COMMENT ON COLUMN haul.hosts.range_unsafe IS
   'Whether the host answered a range request wrongly within the last hour. Meanwhile Haul sends no range requests for '
@@ -252,7 +252,7 @@ COMMENT ON COLUMN haul.hosts.block_reason IS
   'Why the host is blocked: the error class of the failure, or ''operator''; NULL = not blocked.';
 COMMENT ON COLUMN haul.hosts.policy_cap IS 'Maximum number of concurrent transfers by the host''s policy.';
 COMMENT ON COLUMN haul.hosts.min_interval IS 'Minimum time between two starts by the host''s policy.';
-COMMENT ON COLUMN haul.hosts.burst IS 'Number of jobs that may start at once after a pause, by the host''s policy.';
+COMMENT ON COLUMN haul.hosts.burst IS 'Number of jobs that may start at once after a time without starts (policy).';
 COMMENT ON COLUMN haul.hosts.held IS 'Number of the host''s paused jobs, counted up to 1,000.';
 
 CREATE OR REPLACE VIEW haul.batches AS
@@ -329,9 +329,9 @@ COMMENT ON COLUMN haul.batches.bytes IS
 COMMENT ON COLUMN haul.batches.rate IS
   'Current rate of all the batch''s transfers in bytes per second, including transfers that have just ended.';
 COMMENT ON COLUMN haul.batches.time_left IS
-  'Estimated time until the batch ends, at the current rate. It is at least the time that the slowest running job '
-  'needs. It assumes that a waiting file has the mean size of the completed files. NULL until 20 jobs or a quarter '
-  'of the jobs have completed, unless all sizes are known.';
+  'Estimated time until the batch ends, at the current rate. The estimate is at least the time that the slowest '
+  'running job needs. It assumes that a waiting file has the mean size of the completed files. NULL until 20 jobs or a '
+  'quarter of the jobs have completed, unless all sizes are known.';
 COMMENT ON COLUMN haul.batches.submitted_at IS 'When the first jobs of the batch were submitted.';
 COMMENT ON COLUMN haul.batches.steering IS
   '''cancel'' or ''pause'' while Haul carries out an operator''s command on the whole batch. Meanwhile, no job of '

@@ -13,7 +13,7 @@ COMMENT ON COLUMN haul.failures.error IS 'Error class.';
 COMMENT ON COLUMN haul.failures.host IS 'Host of the jobs'' URLs.';
 COMMENT ON COLUMN haul.failures.hour IS 'Start of the hour in which the jobs failed.';
 COMMENT ON COLUMN haul.failures.jobs IS 'Number of failed jobs.';
-COMMENT ON COLUMN haul.failures.message IS 'Error message of the first of these jobs.';
+COMMENT ON COLUMN haul.failures.message IS 'Error message of the job first_job.';
 COMMENT ON COLUMN haul.failures.first_job IS 'Lowest id of these jobs.';
 
 CREATE OR REPLACE VIEW haul.throughput AS
@@ -48,7 +48,7 @@ COMMENT ON VIEW haul.attempts IS
   'rows.';
 COMMENT ON COLUMN haul.attempts.job IS 'Id of the job.';
 COMMENT ON COLUMN haul.attempts.attempt IS '1 for the first lease of the job, 2 for the second, and so on.';
-COMMENT ON COLUMN haul.attempts.token IS 'Fencing token of the lease.';
+COMMENT ON COLUMN haul.attempts.token IS 'Fencing token: the number of the lease. Later leases have higher numbers.';
 COMMENT ON COLUMN haul.attempts.worker IS 'Id of the worker that held the lease.';
 COMMENT ON COLUMN haul.attempts.machine IS 'Host name of that worker''s machine.';
 COMMENT ON COLUMN haul.attempts.result IS
@@ -62,8 +62,8 @@ COMMENT ON COLUMN haul.attempts.resumed_at IS
   'Number of bytes that earlier attempts had saved when this one began; 0 = it started from the beginning.';
 COMMENT ON COLUMN haul.attempts.fetched IS
   'Number of bytes received over the network. For a rescued attempt, this is the number that its worker last reported.';
-COMMENT ON COLUMN haul.attempts.durable IS 'Number of durable bytes of the job when the lease ended.';
-COMMENT ON COLUMN haul.attempts.changes IS 'How many times the file on the server had changed.';
+COMMENT ON COLUMN haul.attempts.durable IS 'Number of bytes of the job that were safe on disk when the lease ended.';
+COMMENT ON COLUMN haul.attempts.changes IS 'How many times the file on the server changed during the attempt.';
 COMMENT ON COLUMN haul.attempts.status IS 'Last HTTP status; NULL = the server did not answer.';
 COMMENT ON COLUMN haul.attempts.error IS 'Error class; NULL = the attempt did not fail.';
 COMMENT ON COLUMN haul.attempts.message IS 'Error message; NULL = the attempt did not fail.';
@@ -108,7 +108,7 @@ COMMENT ON COLUMN haul.operations.id IS 'Id of the command. Later commands have 
 COMMENT ON COLUMN haul.operations.at IS 'When the command began.';
 COMMENT ON COLUMN haul.operations.ended_at IS 'When the last step of the command ended.';
 COMMENT ON COLUMN haul.operations.login IS 'PostgreSQL login that ran the command.';
-COMMENT ON COLUMN haul.operations.action IS 'Command: pause, cancel, retry, drain, host block and so on.';
+COMMENT ON COLUMN haul.operations.action IS 'Name of the command: pause, cancel, retry, drain, host block and so on.';
 COMMENT ON COLUMN haul.operations.target IS 'Jobs, queue, host or worker that the command was applied to.';
 COMMENT ON COLUMN haul.operations.jobs IS
   'Number of jobs that the command changed; NULL = the command does not apply to jobs.';

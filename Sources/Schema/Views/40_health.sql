@@ -64,10 +64,11 @@ UNION ALL
 SELECT 'refresh_of_completed', count(*), 'completed jobs that still count as being refreshed'
 FROM haul.refresh f JOIN haul.outcome o ON o.job = f.job WHERE o.state = 'completed';
 COMMENT ON VIEW haul.health IS
-  'Invariants of the pool, with the number of violations. Each number should always be 0. A query reads all rows, '
-  'which takes minutes with many millions of jobs, so use it for tests and troubleshooting. Measurements that may be '
-  'large for good reasons are in vitals. The view has no row for invariants that a query cannot check, such as the '
-  'time between two starts on a host or the duration of a claim.';
+  'Invariants of the pool, with the number of violations. An invariant is a condition that always holds, so each '
+  'number should be 0. A query reads all rows, which takes minutes with many millions of jobs, so use the view for '
+  'tests and troubleshooting. Measurements that may be large for good reasons are in the view vitals. The view has no '
+  'row for invariants that a query cannot check, such as the time between two starts on a host or the duration of a '
+  'claim.';
 COMMENT ON COLUMN haul.health.check IS 'Name of the invariant.';
 COMMENT ON COLUMN haul.health.violations IS 'Number of violations; 0 = the invariant holds.';
 COMMENT ON COLUMN haul.health.meaning IS 'Description of the counted violations.';
@@ -97,9 +98,9 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp
 $$;
 COMMENT ON FUNCTION haul.standby_snapshots() IS
   'Returns the standbys that keep VACUUM from removing dead rows of this server, because hot_standby_feedback is on. '
-  'Names each by its replication slot or, without a slot, by its connection. The column transactions counts the '
-  'transactions that have begun since the standby started to keep these rows. Shows only connections that haul_admin '
-  'may see.';
+  'Names each standby by its replication slot or, without a slot, by its connection. The column transactions counts '
+  'the transactions that have begun since the standby started to keep these rows. Shows only connections that '
+  'haul_admin may see.';
 
 CREATE OR REPLACE FUNCTION haul.sees_all_sessions() RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -180,7 +181,7 @@ SELECT 'stranded_lanes', q.name, coalesce(sum(n.lanes), 0), 'lanes', coalesce(su
 FROM haul.queue q LEFT JOIN (
   SELECT DISTINCT l.queue, l.instance FROM haul.lane l WHERE l.head IS NOT NULL) k
   ON k.queue = q.id AND NOT q.paused AND NOT haul.is_queue_served(q.id, k.instance)
--- The head of a lane may be gone if no claim has looked there since.
+-- The first job that a lane records (head) may be gone if no claim has looked there since.
 LEFT JOIN LATERAL (
   SELECT count(*) AS lanes FROM haul.lane l
   WHERE l.queue = k.queue AND l.instance = k.instance AND l.head IS NOT NULL AND EXISTS (
@@ -226,8 +227,8 @@ SELECT 'frozen_age', NULL, age(d.datfrozenxid), 'transactions', age(d.datfrozenx
   'transactions since the oldest row that VACUUM has not frozen; at 2,000,000,000 the database stops all writes'
 FROM pg_database d WHERE d.datname = current_database();
 COMMENT ON VIEW haul.vitals IS
-  'Measurements of the database that affect the pool. Unlike the numbers in health, they may be large for good '
-  'reasons. To see only the problems, select the rows where alarming is true.';
+  'Measurements of the database that affect the pool. Unlike the numbers in the view health, these values may be large '
+  'for good reasons. To see only the problems, select the rows where alarming is true.';
 COMMENT ON COLUMN haul.vitals.vital IS
   'Name of the measurement: dead_rows, oldest_snapshot, standby_snapshot, notify_queue, partition_room, '
   'stranded_lanes, last_round, changes_to_add, set_aside, open_transaction, clock_step, connections or frozen_age.';
@@ -235,6 +236,7 @@ COMMENT ON COLUMN haul.vitals.subject IS
   'Table, queue or session that is measured; NULL = the measurement has no subject.';
 COMMENT ON COLUMN haul.vitals.value IS 'Measured value; NULL = no value yet.';
 COMMENT ON COLUMN haul.vitals.unit IS
-  'Unit of the value: rows, seconds, jobs, lanes, transactions, or ''of 1'' for a share between 0 and 1.';
+  'Unit of the value: rows, seconds, jobs, lanes (a lane is the waiting jobs of one queue for one host), transactions, '
+  'or ''of 1'' for a share between 0 and 1.';
 COMMENT ON COLUMN haul.vitals.alarming IS 'Whether the value needs an operator''s attention now.';
 COMMENT ON COLUMN haul.vitals.meaning IS 'What the measurement means.';

@@ -24,8 +24,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.live_jobs(text, text) IS
-  'Returns the number of unfinished jobs in each state. p_queue and p_host restrict this to one queue and one host; '
-  'NULL = any. Does not read jobs that have ended.';
+  'Returns the number of unfinished jobs in each state. p_queue: only jobs of this queue; NULL = any. p_host: only '
+  'jobs of this host; NULL = any. Does not read jobs that have ended.';
 
 -- plpgsql instead of sql, so that each call is planned for the batches and jobs that it names.
 CREATE OR REPLACE FUNCTION haul.causes(p_batches text[], p_jobs bigint[], p_ready jsonb, p_silence boolean) RETURNS json
@@ -98,7 +98,7 @@ BEGIN
     queues AS (
       SELECT q.queue, q.store, q.paused, q.running, q.max_running FROM haul.queues q
       WHERE q.queue IN (SELECT n.queue FROM needs n)),
-    -- The view hosts would check the lanes of each host.
+    -- Do not read the view hosts, because it would check the lanes of each host.
     hosts AS MATERIALIZED (
       SELECT n.name AS host, h.in_flight AS running, haul.places(h.cap, h.failures) AS places, h.block_reason,
         CASE WHEN h.blocked_until > clock_timestamp() THEN h.blocked_until END AS blocked_until,
@@ -233,12 +233,13 @@ $$;
 COMMENT ON FUNCTION haul.causes(text[], bigint[], jsonb, boolean) IS
   'Returns why jobs do not start. Covers the jobs of the batches p_batches and the jobs p_jobs. If p_ready is not '
   'NULL, also counts the ready jobs of its "queue" and "host". The result is {"waiting": number of waiting jobs, '
-  '"due": how many of these have no later start time, "free": how many of these have no cause, "more": number of '
+  '"due": how many of these do not wait for a start time, "free": how many of these have no cause, "more": number of '
   'causes left out, "causes": up to 100 causes}. A cause is {"kind", "name", "jobs", "due", "held": how many of its '
-  'jobs are paused, "seconds", "reason", "running", "places", "leaderless": whether no maintenance runs, "attempt", '
-  '"max_attempts", "max_wait", "start"}. If p_silence is true, also finds silent workers and jobs of dead workers, '
-  'and lists them first. Next come causes that need an operator, then causes that pass without help. Within each '
-  'group, causes of more jobs come first. A job may have several causes. Reads all named jobs.';
+  'jobs are paused, "seconds", "reason", "running": number of jobs that run, "places": how many may run, "leaderless": '
+  'whether no maintenance runs, "attempt", "max_attempts", "max_wait", "start"}. If p_silence is true, also finds '
+  'silent workers and jobs of dead workers, and lists them first. Next come causes that need an operator, then causes '
+  'that pass without help. Within each group, causes of more jobs come first. A job may have several causes. Reads all '
+  'named jobs.';
 
 CREATE OR REPLACE FUNCTION haul.causes(p_batches text[], p_jobs bigint[], p_ready jsonb DEFAULT NULL) RETURNS json
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -274,8 +275,8 @@ END
 $$;
 COMMENT ON FUNCTION haul.obstacle(text[], bigint[], boolean) IS
   'Returns the main reason why the waiting jobs of these batches and these jobs do not start, as one cause of '
-  'causes(). Prefers causes that need an operator. Returns a cause that passes without help only if it affects all '
-  'the jobs. Returns NULL if a job may start at any moment. p_silence works as in causes(). Reads all the jobs.';
+  'causes(). Prefers causes that need an operator. Returns a cause that passes without help only if it affects all the '
+  'jobs. Returns NULL if a job may start at any moment. p_silence: as for causes(). Reads all the jobs.';
 
 CREATE OR REPLACE FUNCTION haul.obstacle(p_batches text[], p_jobs bigint[]) RETURNS json
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$

@@ -27,7 +27,8 @@ COMMENT ON COLUMN haul.totals.running IS 'Number of jobs under lease now.';
 COMMENT ON COLUMN haul.totals.rate IS
   'Current rate of all transfers in bytes per second, including transfers that have just ended.';
 COMMENT ON COLUMN haul.totals.leader_round_at IS
-  'When the leader last looked for dead workers; NULL = never since the server started.';
+  'When a worker or coordinator last ran maintenance, which looks for dead workers; NULL = never since the server '
+  'started.';
 
 CREATE OR REPLACE VIEW haul.attempt_results AS
 SELECT a.result, count(*) AS attempts, haul.whole(coalesce(sum(a.fetched), 0)) AS fetched,

@@ -71,7 +71,7 @@ struct UpgradeTests {
       #expect(
         refusal
           == .versionNotServed(
-            "this program knows schema version \(Schema.version), but the database supports programs of versions \(next) to \(next)"
+            "this program knows schema version \(Schema.version), but the database supports only schema versions \(next) to \(next)"
           ))
     }
   }
