@@ -247,7 +247,7 @@ BEGIN
     coalesce(d.host_delay, t.host_delay), d.error,
     d.rescues,
     -- The job's own host has answered, whatever the answer was. A web page instead of the file does not count, because
-    -- it may come from a network on the way.
+    -- a network on the way may have sent the page.
     n.result = 'completed' OR n.status IS NOT NULL AND n.host IS NULL
       AND coalesce(haul.disposition(n.error) NOT IN ('host', 'worker') AND n.error <> 'suspect_page', true),
     coalesce(t.moves, false), t.mirror, CASE WHEN t.moves THEN t.next_host ELSE n.host_id END, n.keeps

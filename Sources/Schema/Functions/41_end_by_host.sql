@@ -124,7 +124,7 @@ SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS
 BEGIN
   UPDATE haul.attempt a SET fetched = greatest(a.fetched, haul.bytes_of((k.ending ->> 'fetched')::bigint))
   FROM (
-    -- Skip locked rows: this is not worth waiting for a lock.
+    -- Skip locked rows: this number is not worth a wait for a lock.
     SELECT e.ending, e.job, e.token FROM haul.ending_keys(p_endings) e
     JOIN haul.attempt n ON n.job = e.job AND n.token = e.token
     WHERE n.worker = p_worker AND n.result = 'rescued' AND e.ending ->> 'fetched' ~ '^[0-9]{1,18}$'

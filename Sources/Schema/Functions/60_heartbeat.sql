@@ -115,7 +115,7 @@ BEGIN
   IF v_hosts IS NULL THEN
     RETURN;
   END IF;
-  -- A new statement: while their hosts are locked, no other session parks their lanes.
+  -- A new statement: while the hosts are locked, no other session parks their lanes (removes the due times).
   SELECT array_agg(t.place) INTO v_lanes FROM (
     SELECT l.ctid AS place FROM haul.lane_key k
     CROSS JOIN LATERAL haul.lane_now(k.host, k.queue, k.instance) n JOIN haul.lane l ON l.ctid = n.place
