@@ -14,12 +14,13 @@ DECLARE
   v_suspect record;
 BEGIN
   PERFORM haul.require_read_committed();
-  -- PostgreSQL ends this session if it hangs for 10 seconds after this. Otherwise it would stop all rounds.
+  -- PostgreSQL ends this session if it hangs for 10 seconds after this. Otherwise a session that hangs would stop all
+  -- rounds.
   PERFORM set_config('idle_in_transaction_session_timeout', '10s', true);
   IF NOT haul.heed_origin(false) THEN
     RETURN jsonb_build_object('grace', true, 'rescued', '[]'::jsonb, 'workers', '[]'::jsonb);
   END IF;
-  -- A session that waits here for another round sees its timestamp afterwards.
+  -- A session that waits here for the round of another session then sees the timestamp of that round.
   INSERT INTO haul.pulse AS p (server_start, round_at, grace_until)
   VALUES (pg_postmaster_start_time(), '-infinity', '-infinity')
   ON CONFLICT (id) DO UPDATE SET round_at = p.round_at;

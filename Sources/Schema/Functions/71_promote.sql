@@ -1,4 +1,4 @@
--- Makes jobs claimable when the time, host or worker that they wait for allows it.
+-- Lets workers claim jobs when the time, host or worker that the jobs wait for allows it.
 
 CREATE OR REPLACE FUNCTION haul.move_due(p_limit integer, p_job bigint, p_host integer) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off

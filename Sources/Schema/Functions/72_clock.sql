@@ -134,7 +134,7 @@ BEGIN
   IF NOT EXISTS (SELECT FROM haul.clock_host) THEN
     RETURN;
   END IF;
-  -- A host stays in clock_host while another session holds it or one of its lanes.
+  -- A host stays in clock_host while another session has locked it or one of its lanes.
   v_hosts := ARRAY(
     SELECT h.id FROM haul.clock_host c JOIN haul.host h ON h.id = c.host
     ORDER BY c.host LIMIT p_limit FOR UPDATE OF h SKIP LOCKED);
@@ -157,7 +157,7 @@ BEGIN
   WHERE u.host = ANY (v_hosts) AND u.until > v_now + interval '1 hour';
   -- A lane may become due too early. Then the next claim finds no job and sets the right time.
   PERFORM haul.wake_lanes(v_hosts);
-  -- Hosts that were deleted meanwhile leave too.
+  -- Also remove hosts that were deleted meanwhile from clock_host.
   DELETE FROM haul.clock_host c WHERE c.host = ANY (v_hosts)
     OR NOT EXISTS (SELECT FROM haul.host h WHERE h.id = c.host);
 END

@@ -92,7 +92,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
   v_jobs bigint[];
 BEGIN
-  -- Lock these in one pass with all other jobs that the caller will queue again.
+  -- Lock these outcomes in one pass with those of all other jobs that the caller will queue again.
   PERFORM FROM haul.outcome o WHERE o.job = ANY (p_jobs) ORDER BY o.job FOR UPDATE;
   WITH kept AS (
     INSERT INTO haul.refresh (job, path, bytes, digest, source)

@@ -148,8 +148,8 @@ BEGIN
   WITH asked AS (
     DELETE FROM haul.refresh f WHERE f.job = ANY (p_jobs) RETURNING f.job)
   SELECT p_completed || array_agg(a.job) INTO v_there FROM asked a;
-  -- Bytes from another URL are useful if only the query has changed or both have the same strong ETag. Then they are
-  -- compared with the new download. Some bytes must still be missing.
+  -- Bytes from another URL are useful if only the query has changed or both URLs have the same strong ETag. Then the
+  -- worker compares these bytes with the new download. Some bytes must still be missing.
   DELETE FROM haul.checkpoint c USING haul.staging s, haul.job j,
     LATERAL haul.url_in_use(j.url, j.options, j.mirror) AS u(url)
   WHERE s.submission = p_submission AND s.owner = ANY (p_jobs) AND j.id = s.owner AND c.job = j.id

@@ -1,6 +1,6 @@
 -- Commands of operators on jobs. Each function takes a selector, see check_selector(), and changes up to p_limit jobs
--- per call. It returns the number of changed jobs and whether there may be more. If so, call it again, with the `sweep`
--- of the first reply as p_sweep. If two operators steer the same batch, the later command wins.
+-- per call. It returns the number of changed jobs and whether there may be more. If there are more, call the function
+-- again, with the `sweep` of the first reply as p_sweep. If two operators steer the same batch, the later command wins.
 
 CREATE OR REPLACE FUNCTION haul.matches(
   p_selector jsonb, p_job bigint, p_state text, p_error text) RETURNS boolean

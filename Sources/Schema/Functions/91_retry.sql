@@ -17,9 +17,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.take_back_command(jsonb, text, text, integer) IS
-  'Withdraws p_command from up to p_limit running jobs of a selector whose workers have not carried it out yet; NULL = '
-  'from all of them. The selector treats these jobs as jobs in the state p_state. Returns these jobs. Locks leases in '
-  'job order.';
+  'Withdraws p_command from running jobs of a selector whose workers have not carried out the command yet. p_limit: '
+  'from at most this many jobs; NULL = from all. For the "state" of the selector, these jobs count as jobs in the '
+  'state p_state. Returns these jobs. Locks leases in job order.';
 
 CREATE OR REPLACE FUNCTION haul.redo(p_jobs bigint[]) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
@@ -40,8 +40,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.redo(bigint[]) IS
-  'Queues completed jobs again. haul verify --requeue calls it for files that are not as recorded. Returns the number '
-  'of jobs.';
+  'Queues those of p_jobs again that are completed. haul verify --requeue calls it for missing and damaged files. '
+  'Returns the number of jobs.';
 
 CREATE OR REPLACE FUNCTION haul.retry(
   p_selector jsonb, p_limit integer DEFAULT 10000, p_sweep bigint DEFAULT NULL, p_if_exists text DEFAULT NULL,
@@ -70,10 +70,10 @@ BEGIN
     more := false;
     RETURN;
   END IF;
-  -- A running job with a cancel command counts as cancelled. It keeps running. If its worker has already stopped it, it
-  -- waits again. Only the first call withdraws commands, and it withdraws all of them. A command that comes between two
-  -- calls is later than this one, and wins. Jobs that workers settle while this call waits for their leases end before
-  -- "since".
+  -- A running job with a cancel command counts as cancelled. Without the command, the job keeps running. If its worker
+  -- has already stopped the job, the job waits again. Only the first call withdraws commands, and it withdraws all of
+  -- them. A command that comes between two calls is later than the retry, and wins. If a worker ends a lease while this
+  -- call waits for that lease, the job ends before "since".
   IF p_since IS NULL THEN
     v_back := haul.take_back_command(p_selector, 'cancel', 'cancelled', NULL);
     since := clock_timestamp();
@@ -105,9 +105,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.retry(jsonb, integer, bigint, text, timestamptz) IS
-  'Queues failed and cancelled jobs of a selector again and forgives their earlier attempts. Call it like pause(). '
-  'The first call also withdraws all cancellations that workers have not carried out. If a job is selected by id and '
-  'waits for its next try, it becomes due at once. p_if_exists (fail, skip, replace or rename): what the jobs do from '
-  'now on if their file exists; NULL = as before. p_since: "since" of the first reply. Later calls then skip jobs that '
-  'fail or are cancelled after the first call. If the setting haul.action is ''cancel --undo'', the view operations '
-  'lists the command under this name.';
+  'Queues failed and cancelled jobs of a selector again and forgives their earlier attempts, which then no longer '
+  'count. Call it like pause(). The first call also withdraws all cancellations that workers have not carried out. If '
+  'a job is selected by id and waits for its next try, it becomes due at once. p_if_exists (fail, skip, replace or '
+  'rename): what the jobs do from now on if their file exists; NULL = as before. p_since: "since" of the first reply. '
+  'Later calls then skip jobs that fail or are cancelled after the first call. If the setting haul.action is ''cancel '
+  '--undo'', the view operations lists the command under this name.';
