@@ -61,11 +61,11 @@ COMMENT ON FUNCTION haul.claim_band(bigint, bigint, integer, boolean, integer, i
   timestamptz, integer) IS
   'Claims up to p_free_slots jobs of one priority from the lanes of a queue for one store instance (a directory of a '
   'store; 0 = any). A lane is the waiting jobs of one queue for one host and store instance. Creates leases for call '
-  'p_call of worker p_worker. p_floor: NULL = take the first jobs of each lane. Otherwise takes the jobs of a lane at '
-  'the first priority from p_floor on at which jobs wait; if there is none, at the last priority before p_floor. '
-  'p_since: ignores lanes that were due before this time. A claim that looks at all lanes finds these. Returns the '
-  'number of jobs and "seen", a due time: that of the last lane that it read, or of an earlier lane that another '
-  'session had locked; NULL = it read no lane. Skips locked rows and never waits.';
+  'p_call of worker p_worker. p_floor: NULL = take the first jobs of each lane. Otherwise takes jobs of one priority '
+  'from each lane: the first priority from p_floor on that has waiting jobs or, if there is none, the last priority '
+  'before p_floor. p_since: ignores lanes that were due before this time. A claim that looks at all lanes finds these. '
+  'Returns the number of jobs and "seen", a due time: that of the last lane that it read, or of an earlier lane that '
+  'another session had locked; NULL = it read no lane. Skips locked rows and never waits.';
 
 CREATE OR REPLACE FUNCTION haul.choose_jobs(
   p_queue integer, p_instance integer, p_lanes tid[], p_hosts tid[], p_floor smallint, p_depth integer,

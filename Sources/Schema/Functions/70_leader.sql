@@ -94,8 +94,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.rescue_workers(bigint[]) IS
-  'Takes back at once the jobs of workers that the caller knows to be gone. Returns [{"job", "token", "state"}]. '
-  'Locks these workers by id.';
+  'Takes back the jobs of p_workers at once. The caller must know that these workers are gone. Returns [{"job", '
+  '"token", "state"}]. Locks these workers by id.';
 
 CREATE OR REPLACE FUNCTION haul.rescue_worker(p_worker bigint, OUT jobs integer, OUT had_ended boolean,
   OUT kept integer)
@@ -116,10 +116,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.rescue_worker(bigint) IS
-  'Takes back at once the jobs of a worker that an operator reports as hanging or unreachable, even if its leases have '
-  'not expired. The worker gets no new jobs. If the worker still runs, its next heartbeat reports this, and the worker '
-  'ends. Returns how many jobs were taken back, whether the worker had stopped or died before, and how many jobs the '
-  'worker keeps until another session unlocks their hosts. All are NULL if the worker does not exist.';
+  'Takes back the jobs of a worker at once, even if its leases have not expired. An operator calls this if the worker '
+  'hangs or is unreachable. The worker gets no new jobs. If the worker still runs, its next heartbeat reports this, '
+  'and the worker ends. Returns how many jobs were taken back, whether the worker had stopped or died before, and how '
+  'many jobs the worker keeps until another session unlocks their hosts. All are NULL if the worker does not exist.';
 
 CREATE OR REPLACE FUNCTION haul.watch_holders(p_known jsonb, p_now timestamptz) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$

@@ -41,8 +41,8 @@ $$;
 COMMENT ON FUNCTION haul.begin_submission(text, boolean) IS
   'Begins a submission to a queue and returns its key. After that, copy lines into haul.staging (submission, line, '
   'url, host, path, priority, options). The submission ends with this session. If p_renewed is true, the submission '
-  'ends when renew_submission() has not been called for submission_patience(). Raises HA003 if the queue does not '
-  'exist.';
+  'instead ends when renew_submission() has not been called for submission_patience(). Raises HA003 if the queue does '
+  'not exist.';
 
 CREATE OR REPLACE FUNCTION haul.renew_submission(p_submission uuid) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
