@@ -7,12 +7,13 @@ import Testing
 
 /// Commands that the pages name within their sentences: what runs them in blocks is ReadmeTests and GuideTests.
 struct DocumentedCommandTests {
-  /// `README.md` and every page of `docs`, with its name.
+  /// `README.md`, every page of `docs` and those of `deploy`, with its name.
   private static func pages() throws -> [(name: String, text: String)] {
     let docs = try FileManager.default.contentsOfDirectory(
       at: repositoryRoot.appending(path: "docs"), includingPropertiesForKeys: nil)
+    let others = ["README.md", "deploy/image/README.md", "deploy/kubernetes/README.md"]
     let pages =
-      docs.filter { $0.pathExtension == "md" } + [repositoryRoot.appending(path: "README.md")]
+      docs.filter { $0.pathExtension == "md" } + others.map { repositoryRoot.appending(path: $0) }
     return try pages.map { ($0.lastPathComponent, try String(contentsOf: $0, encoding: .utf8)) }
   }
 
