@@ -191,7 +191,8 @@ extension PartTransfer {
     let end = framing == .excess ? "has more bytes than it announced" : "ended early"
     return TransferError(
       .interrupted,
-      "the response \(end), and without an ETag or Last-Modified Haul cannot prove that the file is unchanged")
+      "the response \(end), and without an ETag or Last-Modified Haul cannot prove that the file is unchanged"
+    )
   }
 
   /// Ends the trial: gives up the old part file if the new body was the file, otherwise the new body's part file.
