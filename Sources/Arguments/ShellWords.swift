@@ -57,7 +57,7 @@ package struct ShellWords {
 /// does not quote the candidate.
 package struct BashLine {
   private let split: ShellWords
-  /// The number of characters in the last word before the text that bash replaces.
+  /// The number of characters at the start of the last word that bash keeps. Bash replaces the rest of the word.
   package let kept: Int
 
   /// Creates a line. `replaced` is the end of the line that bash replaces.

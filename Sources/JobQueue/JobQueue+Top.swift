@@ -35,8 +35,8 @@ package struct PoolFigures: Sendable, Equatable {
   }
 }
 
-/// The facts that do not change during a display: the database, the rights of its user, and the minute from which completed
-/// jobs are counted.
+/// The facts that stay the same while `haul top` runs: the database, the rights of the connected user, and the minute from
+/// which completed jobs are counted.
 package struct PoolContext: Sendable, Decodable, Equatable {
   package var database: String
   /// The start of the minute from which completed jobs are counted, in PostgreSQL's text form.

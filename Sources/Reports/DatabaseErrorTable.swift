@@ -200,13 +200,13 @@ extension DatabaseErrorTable {
       .always, "25006",
       cause: "The server is read-only: it is a standby, or default_transaction_read_only is on.",
       advice:
-        "Name the primary, or all servers as in host=a,b. If default_transaction_read_only is the cause, wait until it is off again.",
+        "Connect to the primary, or name all servers in the connection string (host=a,b). If default_transaction_read_only is the cause, wait until it is off again.",
       .tryAgain),
     Row(
       .connected, "0A000",
       cause:
         "The server does not support a statement of Haul. It is a standby, or a server that is only similar to PostgreSQL.",
-      advice: "Name the primary, and use PostgreSQL 15 or newer.", .configuration),
+      advice: "If it is a standby, connect to the primary. Otherwise use PostgreSQL 15 or newer.", .configuration),
     Row(
       .connected, "22P05", cause: "The encoding of the database cannot store a character.",
       advice:

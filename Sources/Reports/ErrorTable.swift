@@ -124,7 +124,7 @@ extension ErrorTable {
     case .rateLimited:
       .init(
         errorClass.retry,
-        "The host asks for fewer requests. It answered 429, 421 (FTP), or 403 or 503 with Retry-After or with a request quota of 0.",
+        "The host asks for fewer requests. It answered 429 (over FTP: 421), or 403 or 503 with Retry-After. A 403 also counts if its headers say that no requests are left.",
         "Wait, or lower the host's transfer limit with 'haul host set HOST --cap N'.")
     case .protocol:
       .init(

@@ -72,6 +72,6 @@ extension [WorkerRow] {
     }
     guard worker.running > 0, !canTake else { return nil }
     return
-      "no other live worker can take over the jobs of \(worker.name), because none serves its stores and queues. The jobs wait until a worker that serves them starts"
+      "no other live worker can take over the jobs of \(worker.name), because no other worker serves the stores and queues of \(worker.name). The jobs wait until such a worker starts"
   }
 }

@@ -177,7 +177,7 @@ struct ListShapesTests {
     }
     #expect(
       found.filter {
-        !$0.hasPrefix("ignored ") && !$0.hasPrefix("read as")
+        !$0.hasPrefix("Haul ignores ") && !$0.hasPrefix("Haul reads ")
       } == expected)
   }
 

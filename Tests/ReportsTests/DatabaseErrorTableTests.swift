@@ -22,9 +22,9 @@ struct DatabaseErrorTableTests {
     #"connection to server on socket "/run/postgresql/.s.PGSQL.5432" failed: FATAL: role "root" does not exist"#
 
   @Test(arguments: [
-    (server("25006"), ExitCode.tryAgain, "Name the primary, or all servers"),
-    (connecting("25006"), .tryAgain, "Name the primary, or all servers"),
-    (server("0A000"), .configuration, "Name the primary, and use PostgreSQL 15"),
+    (server("25006"), ExitCode.tryAgain, "Connect to the primary, or name all servers"),
+    (connecting("25006"), .tryAgain, "Connect to the primary, or name all servers"),
+    (server("0A000"), .configuration, "If it is a standby, connect to the primary."),
     (server("57014"), .tryAgain, "not to a pooler"),
     (server("57P01"), .tryAgain, "Try again."),
     (connecting("57P03"), .unavailable, "when the server has started"),

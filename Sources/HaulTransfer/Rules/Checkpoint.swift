@@ -178,7 +178,7 @@ extension Checkpoint: Codable {
     }
   }
 
-  /// Encodes the checkpoint with the version of its form.
+  /// Encodes the checkpoint, including the version number of the encoding.
   package func encode(to encoder: any Encoder) throws {
     var values = encoder.container(keyedBy: CodingKeys.self)
     try values.encode(Self.version, forKey: .version)

@@ -245,8 +245,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.queues_to_look_at(text[], jsonb) IS
-  'Returns the queues that a claim looks at: those in p_queues or, if p_queues is NULL, those with jobs that have a '
-  'due time and those in p_seen, the memory of earlier claims. So other queues cost no time. Locks nothing.';
+  'Returns the queues that a claim looks at. If p_queues is not NULL, these are the queues in p_queues. Otherwise, '
+  'these are the queues that have jobs with a due time, and the queues in p_seen. p_seen: how far earlier claims have '
+  'looked, by queue. The claim skips all other queues. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.claim_thoroughly(
   p_worker bigint, p_call bigint, p_claim bigint, p_queue integer, p_max_running integer, p_instance integer,

@@ -73,8 +73,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.mend_times(integer) IS
-  'Corrects the times that mend_clock() leaves, in one step: at most p_limit each of retries, interrupted jobs that '
-  'wait for a worker with their part file, and hosts. Does nothing once all these times have been corrected.';
+  'Corrects waiting times that mend_clock() has not corrected. One call corrects at most p_limit retries, p_limit '
+  'hosts and p_limit interrupted jobs (jobs that wait for a worker with their part file). Does nothing once all times '
+  'are correct.';
 
 CREATE OR REPLACE FUNCTION haul.mend_waits(p_limit integer) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off

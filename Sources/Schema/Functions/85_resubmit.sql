@@ -190,10 +190,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.take_over_lines(uuid, integer, integer, smallint, jsonb, interval, bigint[], bigint[]) IS
-  'Lets jobs that detach() has returned take over the content of their lines, and removes these lines. If a job has '
-  'several lines, the first line counts. The jobs wait again, and their earlier attempts no longer count. p_completed: '
-  'jobs whose files exist. These jobs, and jobs that waited to check for a newer file, replace the file unless their '
-  'line has another if_exists. p_priority: new priority; NULL = keep the old one. p_after: delay before the start; '
+  'Copies the URL and options of staged lines into their jobs, then deletes these lines. Call it for jobs that '
+  'detach() has returned. If a job has several lines, the first line counts. The jobs wait again, and their earlier '
+  'attempts no longer count. p_completed: jobs whose files exist. These jobs replace the file, unless their line sets '
+  'if_exists. The same applies to jobs that were waiting to check for a newer file. p_priority: new priority; NULL = keep the old one. p_after: delay before the start; '
   'NULL or 0 = start at once. Also calls arm(), so that workers can claim the jobs. Returns the number of lines.';
 
 CREATE OR REPLACE FUNCTION haul.require_all_free(p_jobs bigint[], p_free bigint[]) RETURNS void

@@ -35,7 +35,10 @@ struct AccessRules: Sendable {
   func verdict(on request: HTTPRequest, now: Int64) -> Verdict {
     if token == nil, !Self.isLocal(host: request.fields[.host] ?? "") {
       return .answer(
-        .sentence(403, "Haul answers here only to localhost and this machine's loopback addresses.")
+        .sentence(
+          403,
+          "Without a token, Haul shows this page only under localhost or a loopback address. Open it as http://localhost with the same port."
+        )
       )
     }
     guard let endpoint = Endpoint(rawValue: request.path), endpoint != .login || token != nil else {

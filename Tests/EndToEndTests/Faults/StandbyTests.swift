@@ -62,11 +62,11 @@ import Testing
       let output = try await pool.haul(command, environment: place)
       #expect(output.exit == .code(75), "\(command): \(output)")
       #expect(
-        output.standardError.last?.contains("Name the primary") == true, "\(command): \(output)")
+        output.standardError.last?.contains("onnect to the primary") == true, "\(command): \(output)")
     }
     let jobs = try await pool.haul(["jobs"], environment: place)
     #expect(jobs.exit == .code(78))
-    #expect(jobs.standardError.last?.contains("Name the primary") == true, "\(jobs)")
+    #expect(jobs.standardError.last?.contains("onnect to the primary") == true, "\(jobs)")
     try relay.lead(to: server.database)
     gate.open()
     try await eventually("the job to be completed") {
