@@ -30,12 +30,12 @@ extension JobAction {
   /// Returns the command that the user probably meant for a job in this state; nil if there is none.
   private func alternative(to state: JobState, isUndo: Bool) -> String? {
     switch (self, state) {
-    case (.retry, .failed) where isUndo: "use 'haul retry' to queue it again"
+    case (.retry, .failed) where isUndo: "use 'haul retry' to queue failed jobs again"
     case (.retry, .completed):
       "to download a file again, delete the file and run 'haul verify --requeue' with the id of the job"
-    case (.retry, .paused): "use 'haul resume' to resume jobs"
+    case (.retry, .paused): "use 'haul resume' to resume paused jobs"
     case (.resume, .failed), (.resume, .cancelled):
-      "use 'haul retry' to queue jobs again"
+      "use 'haul retry' to queue these jobs again"
     default: nil
     }
   }

@@ -32,8 +32,8 @@ struct JobListTests {
   @Test(
     arguments: [
       ([], "no job matches the selectors"),
-      (["failed"], "1 job is failed; use 'haul retry' to queue it again"),
-      (["paused"], "1 job is paused; use 'haul resume' to resume it"),
+      (["failed"], "1 job is failed; use 'haul retry' to queue failed jobs again"),
+      (["paused"], "1 job is paused; use 'haul resume' to resume paused jobs"),
       (["running"], "1 job is running"),
     ] as [([JobState], String)])
   func `why no cancellation was undone`(states: [JobState], reason: String) {

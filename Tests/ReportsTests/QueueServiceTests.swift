@@ -50,7 +50,7 @@ struct QueueServiceTests {
       ])
     #expect(
       warnings([web], addresses: ["10.1.2.3", "fd00::1"]).first?.contains(
-        "10.1.2.3 and 1 more, which are not public") == true)
+        "10.1.2.3 and 1 more address, which are not public") == true)
     // One that may is enough, and so is one that has not said what it may.
     for other in [wide, silent] {
       #expect(

@@ -40,7 +40,7 @@ struct TroubleshootingTests {
       Obstacle(.away, "films"), Obstacle(.early, "", seconds: 40, reason: "timeout"),
     ].flatMap { asked.causes([$0]) }
     let ends = [
-      JobsStanding(counts: [(.queued, 1)]), JobsStanding(counts: [(.running, 1), (.queued, 1)]),
+      JobsStanding(counts: [(.queued, 2)]), JobsStanding(counts: [(.running, 1), (.queued, 2)]),
       JobsStanding(counts: [], ended: [(.completed, 1)]), JobsStanding(counts: []),
     ].map { $0.text(of: "") }
     let cells = try Self.cells("Why is my job not running?")

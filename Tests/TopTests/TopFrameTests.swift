@@ -100,7 +100,7 @@ struct TopFrameTests {
 
   @Test func `what is too long for a line is told in the lines about the row`() throws {
     let long =
-      "no job to resume: of the newest 1000 jobs, 994 are completed, 6 are failed; use 'haul retry' to queue jobs again"
+      "no job to resume: of the newest 1000 jobs, 994 are completed, 6 are failed; use 'haul retry' to queue these jobs again"
     for columns in [80, 160] {
       var model = try Sample.model(columns, 24)
       model.finish(long, isError: true)
@@ -126,10 +126,10 @@ struct TopFrameTests {
 
   @Test func `a completed row has its size only`() throws {
     var row = Sample.transfers[0]
-    #expect(row.topRow.detail.contains("512 MiB safe"))
+    #expect(row.topRow.detail.contains("512 MiB saved"))
     let end = try Sample.job(row.job, .completed, total: 1 << 20)
     row.end(end)
-    #expect(!row.topRow.detail.contains("safe"))
+    #expect(!row.topRow.detail.contains("saved"))
     #expect(row.topRow.cells.contains { $0.text == "0 B" })
   }
 

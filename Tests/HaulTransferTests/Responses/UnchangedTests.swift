@@ -77,6 +77,6 @@ struct UnchangedTests {
       try await downloader.download(origin.url("/f"), to: directory.path("f"), options: options)
     }
     #expect(error?.errorClass == .blockedURL)
-    #expect(error?.message.hasSuffix("use onlyIfChangedSince instead") == true)
+    #expect(error?.message.hasSuffix("use DownloadOptions.onlyIfChangedSince instead") == true)
   }
 }
