@@ -2,8 +2,8 @@ package import JobQueue
 import Terminal
 
 extension CheckVerdicts {
-  /// Reports how many finished files have no digest, and whether the files of any store were never verified. The report is one
-  /// finding that is never a warning. Returns no finding if no job has completed.
+  /// Reports how many finished files have no digest, and whether there is a store whose files were never verified. Returns one
+  /// finding, which is never a warning. Returns no finding if no job has completed.
   package static func files(_ counts: DigestCounts, _ stores: [StoreRow]) -> [CheckFinding] {
     if counts.completed == 0 { return [] }
     let files = counted(counts.completed, "finished file")

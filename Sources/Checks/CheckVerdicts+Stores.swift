@@ -47,7 +47,7 @@ extension CheckVerdicts {
   }
 
   /// Checks one directory of a store that, according to the database, was initialised on this machine. `marker` is the id in
-  /// the directory's marker file. Returns nil if it is the recorded id.
+  /// the directory's marker file. Returns nil if the marker file has the recorded id.
   package static func recorded(_ row: StoreRow, marker: Result<String, StoreError>) -> CheckFinding?
   {
     if case .success(row.marker) = marker { return nil }

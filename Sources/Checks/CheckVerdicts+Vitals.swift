@@ -4,10 +4,10 @@ import Terminal
 
 extension CheckVerdicts {
   /// Returns a warning for each alarming row of `rows`, or one finding without a warning if no row is alarming. Omits values
-  /// that were never measured, because a new pool is healthy.
+  /// that were never measured, because a new pool has no values and is healthy.
   ///
-  /// `told` names measurements that other findings have already reported; this function omits them. An entry has the name of a
-  /// measurement, such as `connections`, or its name and its subject, such as `stranded_lanes films`.
+  /// `told` names measurements that other findings have already reported; this function omits them. An entry is the name of a
+  /// measurement, such as `connections`, or a name and a subject, such as `stranded_lanes films`.
   package static func vitals(_ rows: [VitalRow], told: Set<String>) -> [CheckFinding] {
     let alarming = rows.filter { row in
       row.alarming && row.value != nil

@@ -52,8 +52,8 @@ package enum CheckVerdicts {
     ]
   }
 
-  /// Compares the schema version of the database with the program's. `version` is nil if the database has no Haul schema.
-  /// `isServed` says whether a newer schema still supports this program.
+  /// Compares the schema version of the database with the schema version of the program. `version` is nil if the database has
+  /// no Haul schema. `isServed` says whether a newer schema still supports this program.
   package static func schema(version: Int?, program: Int, isServed: Bool) -> CheckFinding {
     guard let version else {
       return .fail("schema", "the database has no Haul schema", "Run 'haul migrate'.")
@@ -186,7 +186,7 @@ package enum CheckVerdicts {
     /// One worker of the queue, and the reason why that worker cannot write to the store. Nil if any live worker of the queue
     /// can write to the store.
     package var store: String?
-    /// Whether the causes cover all waiting jobs. Otherwise there may be more jobs with each cause.
+    /// Whether all waiting jobs were examined for ``obstacles``. If not, each reason may affect more jobs.
     package var isWhole: Bool
 
     /// Creates a value. Without arguments, the queue has no problems.

@@ -11,8 +11,8 @@ package struct JobOptions: Sendable, Codable, Equatable {
   package var ifExists: String?
   /// The media type that the response must have, such as `application/zip` or `video/*`.
   package var expectType: String?
-  /// The number of failures after which the job fails for good. Only failures that count against the job are counted. Default:
-  /// ``usualMaxAttempts``, which is 5.
+  /// The number of failed attempts after which the job fails for good. Attempts that failed because of the host or the worker
+  /// do not count. Default: ``usualMaxAttempts``, which is 5.
   package var maxAttempts: Int?
   package static let usualMaxAttempts = 5
   /// The maximum size of the file in bytes. The job fails if the file is larger.

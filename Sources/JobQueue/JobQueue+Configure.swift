@@ -7,10 +7,11 @@ package struct QueueSettings: Sendable, Encodable, Equatable {
   package var paused: Bool?
   /// The maximum number of the queue's jobs that run at once in the whole pool. `.some(nil)` removes the limit.
   package var maxRunning: Int??
-  /// How often a worker looks for jobs in this queue first, relative to the other queues of the worker: 1 to 1,000.
+  /// The weight of the queue, from 1 to 1,000: how often a worker looks for jobs in this queue first, relative to the other
+  /// queues of the worker.
   package var weight: Int?
-  /// The default options of jobs that are submitted later, by the raw values of ``JobOption``. A job's own options take
-  /// precedence. A nil value removes the default.
+  /// The default options of jobs that are submitted later. Each key is the raw value of a ``JobOption``. A job's own options
+  /// take precedence. A nil value removes the default.
   package var defaults: [String: JobOption.Value?] = [:]
 
   /// Creates settings that change nothing.

@@ -56,8 +56,8 @@ extension JobQueue {
   /// Queues failed and cancelled jobs again. The call works in steps, and commits after each step. If a job fails again while
   /// the call runs, the call does not queue the job a second time.
   ///
-  /// `ifExists` (`fail`, `skip`, `replace` or `rename`) becomes the collision policy of these jobs; if it is nil, each job
-  /// keeps its own policy. With `isUndo`, ``operations(batch:limit:)`` lists the command as `cancel --undo`.
+  /// `ifExists` (`fail`, `skip`, `replace` or `rename`) becomes the option `if_exists` of these jobs; if it is nil, each job
+  /// keeps its own option. With `isUndo`, ``operations(batch:limit:)`` lists the command as `cancel --undo`.
   package func retry(
     _ selector: JobSelector, ifExists: String? = nil, isUndo: Bool = false,
     onStep: (Int) -> Void = { _ in }

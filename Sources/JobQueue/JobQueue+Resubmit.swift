@@ -18,8 +18,8 @@ package struct ResubmitReply: Sendable, Equatable {
   package let finished: [FinishedLine]
   /// The number of jobs that were created.
   package let submitted: Int
-  /// The number of earlier jobs that became jobs of this submission. The bytes that such a job had already saved from the same
-  /// URL are kept.
+  /// The number of earlier jobs that became jobs of this submission. If the URL stays the same, such a job keeps the bytes that
+  /// it has already downloaded.
   package let takenOver: Int
   /// The number of jobs in ``takenOver`` that had not ended. These jobs keep their URL.
   package let unfinished: Int
@@ -37,10 +37,10 @@ extension JobQueue {
   /// Submits all lines or none. If an earlier job has the path of a line, and the earlier job waits or has ended, the earlier
   /// job becomes the job of the line. For any other line, the function creates a job. The jobs are durable on return.
   ///
-  /// - Parameter isDone: returns whether the file of an earlier, completed job with the line's URL is still unchanged. If it
-  ///   is, the line gets no job. With the policies `replace` and `rename`, the function calls `isDone` only for earlier jobs
-  ///   that have the line's policy and whose queue still has waiting or running jobs. The transaction stays open while `isDone`
-  ///   runs.
+  /// - Parameter isDone: returns whether the file of an earlier, completed job with the line's URL is still unchanged. If the
+  ///   file is unchanged, the line gets no job. With the policies `replace` and `rename`, the function calls `isDone` only for
+  ///   earlier jobs that have the line's policy and whose queue still has waiting or running jobs. The transaction stays open
+  ///   while `isDone` runs.
   /// - Throws: `JobQueueError.busy` if one of the earlier jobs is running now, `.noSuchName` if the queue does not exist;
   ///   `SubmissionError.conflicts` if one path has two URLs, `.miscounted` if a line is lost. In all these cases nothing
   ///   changes.

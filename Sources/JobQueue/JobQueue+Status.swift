@@ -91,7 +91,7 @@ package struct PoolTotals: Sendable, Decodable, Equatable {
   package var running: Int64
   /// The current download rate in bytes per second.
   package var rate: Int64
-  /// The time in seconds since the last round of pool maintenance; nil if there was no round since the server started.
+  /// The time in seconds since the last round of pool maintenance; nil if there was no round since the database server started.
   package var leaderRoundAge: Double?
   package var now: Double
 }
@@ -144,7 +144,7 @@ package struct WorkerCount: Sendable, Decodable, Equatable {
   package var workers: Int64
   /// The total number of jobs that the workers in this state may run at once.
   package var concurrency: Int64
-  /// The time in seconds since the last heartbeat, of the worker in this state whose last heartbeat is oldest.
+  /// The longest time in seconds since the last heartbeat of any worker in this state.
   package var silence: Double
 }
 

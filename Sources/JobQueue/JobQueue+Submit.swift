@@ -1,19 +1,19 @@
 import Postgres
 
 extension JobQueue {
-  /// The maximum number of lines that become jobs in one transaction. A larger number delays other submissions for the same
-  /// hosts or paths. A smaller number updates the lanes of hosts with many lines more often. A lane is the database's record of
-  /// the waiting jobs of one queue for one host.
+  /// The maximum number of lines that become jobs in one transaction. With a larger number, other submissions for the same
+  /// hosts or paths wait longer. The database keeps one record, called a lane, of the waiting jobs of each queue and host. With
+  /// a smaller number, a submission with many lines for one host updates the host's lane more often.
   package static let submitLimit = 100_000
   /// The time between two checks of running jobs that were asked to stop.
   private static let patience = Duration.milliseconds(500)
 
-  /// Submits lines as they arrive, and keeps only a few pieces of them in memory. The jobs are durable on return. Lines that
-  /// are already jobs are skipped, so that a submission can be repeated.
+  /// Submits the lines of `pieces`, and keeps only a few pieces in memory. The jobs are durable on return. Lines that are
+  /// already jobs are skipped, so that a submission can be repeated.
   ///
-  /// All lines are read, stored and checked before the first job exists. Up to ``submitLimit`` lines are then submitted in one
-  /// transaction. More lines need several transactions. If such a submission is interrupted, the jobs of complete transactions
-  /// stay.
+  /// All lines are read, stored in the database and checked before the first job exists. Up to ``submitLimit`` lines are then
+  /// submitted in one transaction. More lines need several transactions. If such a submission is interrupted, the jobs of
+  /// complete transactions stay.
   ///
   /// - Parameters:
   ///   - pieces: the lines, a few thousand in each piece. An error from this sequence ends the submission, and nothing is

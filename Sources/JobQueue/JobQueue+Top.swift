@@ -79,7 +79,8 @@ package struct TransferRow: Sendable, Equatable {
   /// The operator's command for this job, `cancel` or `pause`, until the worker has carried out the command; nil if there is
   /// none.
   package var command: String?
-  /// The job after it has stopped running; nil while it runs, and in all rows from the view.
+  /// The row of the job after the job has stopped running; nil while the job runs. Rows that were read from the view always
+  /// have nil.
   package var ended: JobRow?
 
   package init(
@@ -124,11 +125,12 @@ package struct PoolWorkers: Sendable, Equatable {
 
 /// The numbers of waiting jobs. Running and ended jobs do not count.
 package struct PoolWaiting: Sendable, Equatable {
-  /// The number of jobs that start without an operator. All waiting jobs of a batch count, unless the whole batch is paused.
+  /// The number of jobs that start without an operator's command. For a batch, this number includes paused jobs, unless all
+  /// waiting jobs of the batch are paused.
   package var jobs: Int64 = 0
   /// The number of paused jobs, which start only after an operator's command.
   package var paused: Int64 = 0
-  /// The queue of all ``jobs`` if it is paused, or one of their queues if all of them are paused.
+  /// If the queues of all ``jobs`` are paused, the name of one of these queues; otherwise nil.
   package var pausedQueue: String?
 
   package init(jobs: Int64 = 0, paused: Int64 = 0, pausedQueue: String? = nil) {

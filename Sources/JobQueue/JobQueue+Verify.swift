@@ -18,8 +18,8 @@ package struct FileSelection: Sendable {
 
   /// The jobs whose files are verified. Only completed jobs have files.
   package var jobs: JobSelector
-  /// The earliest time at which the files were finished, in seconds since 1970 by the database's clock; nil selects files of
-  /// any age.
+  /// Selects only files that were finished at this time or later, in seconds since 1970 by the database's clock; nil selects
+  /// files of any age.
   package var since: Double?
   package var sample: Sample?
 
@@ -107,7 +107,7 @@ extension JobQueue {
       """, [instances.map(Int64.init)])
   }
 
-  /// Returns how many of the most recently ended jobs completed, and how many of their files have no known digest.
+  /// Counts the most recently ended jobs, the completed ones among them, and the completed ones whose file has no known digest.
   package func digestCounts() async throws -> DigestCounts {
     let row = try await rows(
       "SELECT ended, completed, without_digest FROM haul.recorded_digests()", [])[0]

@@ -67,8 +67,8 @@ extension JobQueue {
       """, [job])
   }
 
-  /// Returns at most `limit` workers (nil: no limit) in the order of their registration. The result has all workers ever
-  /// registered, only live workers, or the workers `ids` in any state.
+  /// Returns at most `limit` workers (nil: no limit) in the order of their registration. With `ids`, returns these workers in
+  /// any state. Otherwise, returns the live workers, or with `includingGone` all workers that were ever registered.
   /// - Throws: `JobQueueError.noSuchName` for an id that does not exist.
   package func workers(
     _ ids: [Int64] = [], includingGone: Bool, limit: Int? = nil

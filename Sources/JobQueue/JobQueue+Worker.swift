@@ -39,8 +39,8 @@ extension JobQueue {
       [Schema.version, program, machine, pid, concurrency, try Self.json(stores), queues])
   }
 
-  /// Records which URLs the worker can download: their schemes, and networks in addition to public addresses. The record does
-  /// not affect which jobs the worker can claim.
+  /// Records the URL schemes that the worker can download, and the networks that it may connect to in addition to public
+  /// addresses. The record does not affect which jobs the worker can claim.
   package func tellReach(
     _ caller: Caller, schemes: [String], networks: [String]
   ) async throws {
@@ -57,9 +57,9 @@ extension JobQueue {
 
   /// Records the ends of leases, then claims up to `room` jobs, in one commit.
   ///
-  /// `number` is 1 for the worker's first call, 2 for the next call, and so on. If a reply was lost, call again with the number
-  /// of the lost reply; the database then returns the same reply. If `queues` is nil, the worker claims from every queue whose
-  /// store it mounts.
+  /// `number` is 1 for the worker's first call, 2 for the next call, and so on. If a reply was lost, repeat the call with the
+  /// same number; the database then returns the same reply. If `queues` is nil, the worker claims from every queue whose store
+  /// it mounts.
   package func work(
     _ caller: Caller, number: Int64, endings: [LeaseEnding], queues: [String]?, room: Int
   ) async throws -> WorkReply {
@@ -94,7 +94,8 @@ extension JobQueue {
       "SELECT haul.is_idle($1, $2, $3::text[])", [caller.worker, caller.secret, queues])
   }
 
-  /// Returns the part files in `parts` that no job needs any more. All of `parts` are in one directory of a store.
+  /// Returns the part files in `parts` that no job needs any more. All of `parts` are in one directory of a store, and
+  /// `instance` is the id of this directory.
   package func unneededParts(
     _ caller: Caller, instance: Int, _ parts: [HeartbeatReply.Held]
   ) async throws -> [HeartbeatReply.Held] {
@@ -130,8 +131,8 @@ extension JobQueue {
 
 /// The calls with which one process maintains the pool, once per second. This process is the leader.
 extension JobQueue {
-  /// Returns whether this connection is the leader, which must run the pool's maintenance now. The connection stays the leader
-  /// until it closes or hangs.
+  /// Makes this connection the leader if there is no other. Returns whether the connection must run the pool's maintenance now,
+  /// because it is the leader or because the leader hangs. A connection stays the leader until the connection closes or hangs.
   /// - Throws: `PostgresError.noSession` if a pooler has changed the server process of the connection. Then another session may
   ///   be the leader.
   package func lead() async throws -> Bool {

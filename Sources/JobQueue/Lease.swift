@@ -46,8 +46,8 @@ package struct Lease: Sendable, Decodable, Equatable {
   package let rangeUnsafe: Bool?
   /// The file that the job has already downloaded, if the job asks its source for a newer version; otherwise nil.
   package let earlier: EarlierFile?
-  /// The number of consecutive failures of the host; nil if there are none. Negative if the host has not answered yet, or
-  /// failed to answer only once.
+  /// The number of consecutive failures of the host; nil if there are none. -1 means that the host has not answered yet. -2
+  /// means that one transfer waited for an answer in vain, and the host has not answered since.
   package let hostFailures: Int?
   /// The number of times that the source changed during earlier attempts.
   package let changes: Int?
@@ -75,8 +75,8 @@ package struct LeaseEnding: Sendable, Encodable, Equatable {
   package var host: String?
   /// The length of the finished file in bytes.
   package var bytes: Int64?
-  /// Whether the job counts as completed because a file with its name already existed and the job's policy is `skip`. The
-  /// database ignores this value.
+  /// Whether the job counts as completed without a download, because a file with the final name existed and the job's policy is
+  /// `skip`. The database ignores this value.
   package var isSkipped: Bool?
   /// Whether the job asked for the source's modification time but the source sent none. The database ignores this value.
   package var isUndated: Bool?

@@ -19,10 +19,11 @@ package enum Migrator {
 
   /// Migrates the database: applies missing migrations, which create tables and the functions that use them, in one
   /// transaction. If several runs are concurrent, only one does the work. A migration is safe on a live pool: it waits at most
-  /// 2 seconds for the lock on a table, because other sessions queue behind that wait, and then tries again a little later.
+  /// 2 seconds for the lock on a table, because other sessions must wait behind it. If it does not get the lock, it tries again
+  /// a little later.
   ///
-  /// Concurrent runs wait for each other at `haul.migration`, in a lock mode that only the owner of the schema may take. No
-  /// other login can stop them.
+  /// Each run locks the table `haul.migration`, so concurrent runs wait for each other. Only the owner of the schema may take
+  /// this lock, so no other login can block the runs.
   ///
   /// `edition` is this program's own schema; only tests pass another one. `force` allows replacing newer functions and views.
   /// `roles` is for a new pool; an existing pool keeps its roles.

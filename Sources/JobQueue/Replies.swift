@@ -29,7 +29,7 @@ package struct WorkReply: Sendable, Decodable, Equatable {
     /// The error class that decided the job's state; nil without an error. For a failed job, it is the reason of the failure.
     package let cause: ErrorClass?
   }
-  /// The jobs whose reported lease ends took effect. If a reported lease is missing here and in ``later``, it had already
+  /// The jobs whose leases this call ended. If a reported lease is missing here and in ``later``, the lease had already
   /// expired, and the report changed nothing.
   package let settled: [Settled]
   /// The tokens of the reported leases that could not be ended yet because another session has locked their rows; nil from a
@@ -157,8 +157,8 @@ package struct RescueReply: Sendable, Decodable, Equatable {
     /// the job.
     package let cause: ErrorClass?
   }
-  /// Whether this round takes no jobs back. After a gap of more than 3 seconds between rounds, or a restart of the server,
-  /// workers get some time to send heartbeats again: at most the lifetime of one lease.
+  /// Whether this round takes no jobs back. After a gap of more than 3 seconds between rounds, or a restart of the database
+  /// server, workers get some time to send heartbeats again: at most the lifetime of one lease.
   package let grace: Bool
   package let rescued: [Rescued]
   package let workers: [Int64]

@@ -35,8 +35,9 @@ package struct Submission: Sendable {
     /// If the line has the earlier job's URL, the line creates no job, and the earlier job stays. If the earlier job had
     /// failed, it is queued again. A line with another URL is an error.
     case skip
-    /// Like `skip`, but a completed job asks its source whether the file has changed. If the file has changed, the job replaces
-    /// it. A waiting or running job does not change, because it downloads the current file anyway.
+    /// Like `skip`, but a completed job asks its source whether the file has changed. If it has changed, the job downloads the
+    /// new file, which replaces the old one. A waiting or running job does not change, because it downloads the current file
+    /// anyway.
     case refresh
     /// The earlier job becomes the job of the line, with the line's URL and options. If the earlier job is running, Haul stops
     /// it first.
@@ -81,7 +82,8 @@ package enum SubmissionStep: Sendable, Equatable {
   case checking
   /// The number of received lines that have become jobs, or whose jobs already exist.
   case submitted(Int, of: Int)
-  /// The number of lines that wait until a running job with their path stops, so that they can replace that job.
+  /// The number of lines whose paths belong to running jobs. The submission waits until these jobs stop, and then replaces
+  /// them.
   case waiting(Int)
 }
 
@@ -95,7 +97,7 @@ package struct SubmitConflict: Sendable, Decodable, Equatable {
   package let job: Int64?
   /// Whether other lines need the path as a directory. True only if no other line and no job has exactly this path.
   package let directory: Bool
-  /// The host that the line states, if it differs from the host of its URL; otherwise nil.
+  /// The host that the line states, if it differs from the host of the line's URL; otherwise nil.
   package let host: String?
 
   /// Creates a conflict of one line.
@@ -131,7 +133,7 @@ package struct SubmitConflicts: Sendable, Decodable, Equatable {
 
 /// The result of a submission.
 package struct SubmitReply: Sendable, Equatable {
-  /// Existing jobs that are in one batch or queue other than the submission's, and their number.
+  /// A batch or queue other than the submission's, and the number of jobs in it that match lines of the submission.
   package struct Elsewhere: Sendable, Decodable, Equatable {
     package enum Kind: String, Sendable, Decodable { case batch, queue }
 
@@ -141,7 +143,7 @@ package struct SubmitReply: Sendable, Equatable {
     package let jobs: Int
   }
 
-  /// Jobs that moved from one other batch to the batch of this submission, and their number.
+  /// The number of jobs that moved from one other batch to the batch of this submission.
   package struct Moved: Sendable, Decodable, Equatable {
     package let batch: String
     package let jobs: Int
@@ -159,8 +161,8 @@ package struct SubmitReply: Sendable, Equatable {
   package internal(set) var refreshed = 0
   /// The number of existing jobs that now have the URL and options of lines of the submission.
   package internal(set) var replaced = 0
-  /// Counts of the skipped, requeued and refreshed jobs that are in another queue than the submission's. If the submission has
-  /// a batch, also counts of those jobs that are in another batch.
+  /// The numbers of skipped, requeued and refreshed jobs in other queues, one element for each queue. If the submission has a
+  /// batch, there is also one element for each other batch that has such jobs.
   package internal(set) var elsewhere: [Elsewhere] = []
   /// The number of skipped jobs that do not check the digest of their line. The file of such a job may not have that digest.
   package internal(set) var unchecked = 0
@@ -170,7 +172,8 @@ package struct SubmitReply: Sendable, Equatable {
   package internal(set) var moved: [Moved] = []
   /// The range of ids of all jobs that the lines created or already had; nil if there are none.
   package internal(set) var ids: ClosedRange<Int64>?
-  /// The ids of those existing jobs for the lines that are in another batch. Empty unless ``Submission/wantsOthers`` is true.
+  /// The ids of the existing jobs that match lines of the submission but are in another batch. Empty unless
+  /// ``Submission/wantsOthers`` is true.
   package internal(set) var others: [Int64] = []
   /// The lines that were skipped because of conflicts.
   package internal(set) var conflicts: SubmitConflicts
@@ -241,7 +244,7 @@ struct ReplaceReply: Sendable, Decodable {
 package enum SubmissionError: Error, Sendable, Equatable {
   /// Lines contradict each other or existing jobs. No job was submitted.
   case conflicts(SubmitConflicts)
-  /// The check found no conflict, but before all lines became jobs, another submission took a path. `submitted` lines had
+  /// The check found no conflict, but another submission then created a job with the path of a line. `submitted` lines had
   /// already become jobs.
   case overtaken(String, submitted: Int)
   /// The database counted a different number of lines than this program sent. Some lines may be lost.

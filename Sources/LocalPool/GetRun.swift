@@ -54,7 +54,7 @@ package final class GetRun: Sendable {
     /// do not become jobs. `goingOn` is the number of unfinished jobs of earlier runs that this run continues.
     case submitted(jobs: Int, finished: [FinishedLine], goingOn: Int)
     case settled(SettledLease)
-    /// The directory cannot be written. The sentence gives the reason. The run ends as if ``GetRun/stop()`` was called.
+    /// Haul cannot write to the directory. The sentence gives the reason. The run ends as if ``GetRun/stop()`` was called.
     case directoryClosed(String)
   }
 

@@ -66,7 +66,7 @@ extension BatchRow {
   /// The words after the number of paused jobs, if the count reached its maximum.
   private var orMore: String { held < Self.mostHeld ? "" : " or more" }
 
-  /// A note for jobs that were just submitted to the batch while others of it are paused; nil if no job of the batch is paused.
+  /// A note to print after a submission to the batch, if the batch has paused jobs; otherwise nil.
   package var noteOnSubmission: String? {
     guard held > 0 || steering == "pause" else { return nil }
     let others =

@@ -34,7 +34,7 @@ package enum DatabaseErrorTable {
     }
   }
 
-  /// The phase in which an error has the meaning of its row.
+  /// The phase of a connection to which a row of the table applies.
   enum Phase: Sendable {
     /// The program is not connected to the database yet.
     case connecting

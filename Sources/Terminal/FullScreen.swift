@@ -1,8 +1,8 @@
 /// The content of a full screen. It computes the bytes that change the screen, and writes nothing itself.
 ///
-/// The bytes contain only changed lines, in place and from left to right, so that no line is ever blank in between. They are
-/// marked as synchronized output (private mode 2026), which terminals ignore if they do not support it. The control functions
-/// are from ECMA-48 (cursor position, erase in line, erase in page, select graphic rendition).
+/// The bytes overwrite only changed lines, from left to right, so that no line is ever blank during an update. The bytes are
+/// marked as synchronized output (private mode 2026). Terminals that do not support this mode ignore the marks. The control
+/// functions are from ECMA-48 (cursor position, erase in line, erase in page, select graphic rendition).
 package struct FullScreen: Sendable {
   /// Switches to the terminal's other page, hides the cursor and clears the page (xterm: private modes 1049 and 25).
   static let opening = "\u{1b}[?1049h\u{1b}[?25l\u{1b}[2J"

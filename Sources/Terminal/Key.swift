@@ -29,8 +29,8 @@ package struct KeyDecoder: Sendable {
     return keys
   }
 
-  /// Ends an incomplete sequence after a pause. A single escape byte becomes the Escape key. Any other incomplete sequence is
-  /// dropped.
+  /// Ends an incomplete sequence. Call this if no more bytes arrive for some time. A single escape byte becomes the Escape key.
+  /// Any other incomplete sequence is dropped.
   package mutating func flush() -> [Key] {
     defer { pending = [] }
     return pending == [0x1b] ? [.escape] : []

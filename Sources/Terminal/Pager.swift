@@ -10,8 +10,8 @@ package struct Pager: Sendable {
   private let command: String
   private let environment: [String: String]
 
-  /// Chooses the pager: HAUL_PAGER, otherwise PAGER, otherwise less. Returns nil if the variable is empty or `cat`.
-  /// `environment` is the environment of the process.
+  /// Chooses the pager program: the value of HAUL_PAGER, otherwise the value of PAGER, otherwise `less`. Returns nil if the
+  /// chosen value is empty or `cat`. `environment` is the environment of the process.
   package init?(environment: [String: String]) {
     let command = environment["HAUL_PAGER"] ?? environment["PAGER"] ?? Self.usual
     if command.allSatisfy(\.isWhitespace) || command == "cat" { return nil }

@@ -14,7 +14,7 @@ package final class ProgressDisplay: Sendable {
     case live
     /// The display writes a line at most every 5 seconds.
     case plain
-    /// The display shows only errors.
+    /// The display shows only warnings and errors.
     case quiet
 
     /// Chooses the mode: `quiet` if `isQuiet`, `live` if the screen can overwrite lines, otherwise `plain`.
@@ -27,7 +27,8 @@ package final class ProgressDisplay: Sendable {
   package enum Message: Sendable {
     /// A message with useful information. It is not shown in the mode `quiet`.
     case note
-    /// Something that the user asked for does not happen, or something else changes. Quiet mode shows it.
+    /// A message that something the user asked for does not happen, or that something else changes. The mode `quiet` shows it
+    /// too.
     case warning
     case error
   }
@@ -75,7 +76,7 @@ package final class ProgressDisplay: Sendable {
   }
 
   /// Shows `frame`, unless the last frame was shown less than 100 ms ago (for a region) or 5 s ago (for lines). Each call reads
-  /// the terminal's size, so for a region call this at least twice a second.
+  /// the terminal's size. If the display shows a region, call this at least twice a second.
   package func show(_ frame: ProgressFrame) {
     show {
       $0.frame = frame

@@ -1,6 +1,6 @@
 import HaulSystem
 
-/// Measures how fast a number of bytes or files grew in the last 10 seconds. Callers pass only the present number.
+/// Measures how fast a number of bytes or files grew in the last 10 seconds. Callers pass the current total each time.
 ///
 /// The rate is the mean over this time, so that one pause or burst is visible but does not make the rate jump.
 package struct RateMeter: Sendable {

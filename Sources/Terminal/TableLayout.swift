@@ -32,7 +32,7 @@ package struct TableColumn: Sendable, Equatable {
 package enum TableCell: Sendable, Equatable {
   /// A text from any source.
   case text(String, Style? = nil)
-  /// A bar that fills the column for a fraction from 0 to 1. Nil draws no bar.
+  /// A bar that fills the given fraction of the column, from 0 to 1. Nil draws no bar.
   case bar(Double?)
 
   /// The text of the cell, for search.

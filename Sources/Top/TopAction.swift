@@ -74,7 +74,7 @@ package struct TopAction: Sendable, Equatable {
     case cancel = "c"
     case retry = "r"
     case drain = "d"
-    /// Check a finished file against its recorded length and digest.
+    /// The action checks a finished file against its recorded length and digest.
     case verify = "v"
     case sooner = "+"
     case later = "-"

@@ -25,8 +25,8 @@ package struct Obstacle: Sendable, Decodable, Hashable {
     /// The host `name` has reached its current limit of transfers. If the host's policy would allow more transfers, `reason` is
     /// `adaptive` or `unanswered`, as in ``IdleReason``.
     case full
-    /// The minimum time between two starts on the host `name` has not passed. If `reason` is `brief`, some of the jobs may
-    /// start.
+    /// The minimum time between two starts on the host `name` has not passed. `reason` is `brief` if some of the jobs may start
+    /// now, or if the minimum time is less than 1 second.
     case interval
     /// The queue `name` has reached its limit of running jobs.
     case limited
@@ -56,7 +56,8 @@ package struct Obstacle: Sendable, Decodable, Hashable {
   /// The number of running jobs of the host or queue ``name``. The limit is ``places``.
   package let running: Int?
   package let places: Int?
-  /// For the job that starts first: the number of its next attempt. Only attempts that count against the job are numbered.
+  /// For the job that starts first: the number of its next attempt. Attempts that failed because of the host or the worker are
+  /// not counted.
   package let attempt: Int?
   package let maxAttempts: Int?
   /// For the job that starts first: the maximum time in seconds for retries while the job's host or workers have problems.

@@ -28,7 +28,8 @@ package struct GetFile: Sendable {
     message = isThere ? nil : ending.message
   }
 
-  /// Creates the result of a file that an earlier run downloaded. That run or this one has verified the digest of its line.
+  /// Creates the result of a file that an earlier run downloaded. If the line requires a digest, the earlier run or this run
+  /// has verified it.
   init(_ file: FinishedLine, _ line: SubmitLine?) {
     url = line?.url
     path = file.path

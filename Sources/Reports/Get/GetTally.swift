@@ -22,7 +22,7 @@ package struct GetTally: Sendable {
   package private(set) var bytes: Int64 = 0
   /// The number of bytes that all ended attempts received over the network.
   package private(set) var fetched: Int64 = 0
-  /// The reason why the directory cannot be written; nil if it can be written.
+  /// The reason why Haul cannot write to the directory; nil if it can.
   package var trouble: String?
   private let start: ContinuousClock.Instant
   private var end: ContinuousClock.Instant?

@@ -55,8 +55,8 @@ extension Obstacle {
     kind == .early ? early(hasAdvice: false).sentence : sentence(of: selector)
   }
 
-  /// Returns the reason and the remedy separately. `own` is the number of running jobs that belong to `whose`, such as `this
-  /// batch`.
+  /// Returns the reason and the remedy separately. `whose` names a set of jobs, such as `this batch`. `own` is the number of
+  /// running jobs in this set.
   package func finding(of selector: String?, own: Int? = nil, whose: String? = nil) -> Finding {
     let word = shellWord(name)
     switch kind {

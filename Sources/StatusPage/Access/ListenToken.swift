@@ -1,7 +1,7 @@
 import HaulCLibcrypto
 
-/// The secret of the status page, which also signs sessions. Comparisons take constant time, so that an attacker cannot learn
-/// the token from response times.
+/// The secret that clients of the status page must send. The server also signs session cookies with it. Comparisons take
+/// constant time, so that an attacker cannot learn the token from response times.
 package struct ListenToken: Sendable {
   /// Lifetime of a session in seconds.
   static let sessionSeconds: Int64 = 12 * 3600
@@ -13,7 +13,7 @@ package struct ListenToken: Sendable {
   private let bytes: [UInt8]
 
   /// Reads the token from the first line of `text`, without blanks around it. `text` is the content of the file `path`.
-  /// - Throws: `token` if the line has fewer than 16 characters, or characters that are not printable.
+  /// - Throws: `ListenError.token` if the line has fewer than 16 characters, or characters that are not printable.
   package init(firstLineOf text: String, path: String) throws(ListenError) {
     guard let line = text.split(whereSeparator: \.isNewline).first,
       line.utf8.count <= Self.longest

@@ -17,7 +17,7 @@ final class OpenConnections: Sendable {
     var total = 128
   }
 
-  /// The activity of a connection. Connections in earlier cases are ended first.
+  /// The activity of a connection. If the server must end connections, it first ends those in the case listed first.
   enum Phase: Int, Sendable {
     /// The server waits for a request, or receives it.
     case reading

@@ -6,7 +6,7 @@ import Terminal
 /// The common part of `queue pause` and `queue resume`: a queue, and whether it is paused from now on.
 protocol QueueSwitchCommand: HaulCommand {
   static var isPaused: Bool { get }
-  /// The result for a message, after the queue's name: `is resumed`.
+  /// The end of the message, after the queue's name, such as `is resumed`.
   static var consequence: String { get }
   var queue: String { get set }
   var output: OutputOptions { get set }

@@ -15,9 +15,10 @@ protocol ControlCommand: HaulCommand {
   var database: DatabaseOptions { get set }
   /// The action to perform: ``action``, unless an option chooses another action.
   var chosen: JobAction { get }
-  /// Whether the action undoes an earlier one, so that messages do not name ``chosen``.
+  /// Whether the action undoes an earlier action. If so, messages do not name the action ``chosen``.
   var isUndo: Bool { get }
-  /// Returns the jobs to change. `selector` selects the jobs that the user named.
+  /// Returns the selector of the jobs to change. `selector` selects the jobs that the user named; the command may add
+  /// conditions.
   func narrowed(_ selector: JobSelector) throws(ExitError) -> JobSelector
   /// Returns the text that a terminal shows after the number of changed jobs.
   func note(_ count: Int) -> String
