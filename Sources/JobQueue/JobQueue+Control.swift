@@ -34,9 +34,9 @@ extension JobQueue {
   /// Applies `action` to every job of `selector`, and returns the number of changed jobs. The call works in steps, and commits
   /// after each step.
   ///
-  /// The call asks running jobs to stop, and counts them as changed. Their workers stop them at the next heartbeat. `onStep`
-  /// gets the number of changed jobs after each step. An action on a whole batch ends early if another command withdraws or
-  /// replaces the action.
+  /// The call asks running jobs to stop, and counts them as changed. The workers stop these jobs at the next heartbeat.
+  /// `onStep` gets the number of changed jobs after each step. An action on a whole batch ends early if another command
+  /// withdraws or replaces the action.
   /// - Throws: `JobQueueError.noSuchName` for a batch, queue, host or id that does not exist.
   package func control(
     _ action: JobAction, _ selector: JobSelector, onStep: (Int) -> Void = { _ in }
@@ -157,7 +157,7 @@ extension JobQueue {
     package let jobs: Int
     /// Whether the worker had already stopped or died.
     package let hadEnded: Bool
-    /// The number of jobs that could not be taken back yet, because another session has locked their hosts. The pool's
+    /// The number of jobs that could not be taken back yet, because another session has locked the jobs' hosts. The pool's
     /// maintenance takes these jobs back later.
     package let kept: Int
   }

@@ -38,9 +38,9 @@ extension JobQueue {
   /// job becomes the job of the line. For any other line, the function creates a job. The jobs are durable on return.
   ///
   /// - Parameter isDone: returns whether the file of an earlier, completed job with the line's URL is still unchanged. If the
-  ///   file is unchanged, the line gets no job. With the policies `replace` and `rename`, the function calls `isDone` only for
-  ///   earlier jobs that have the line's policy and whose queue still has waiting or running jobs. The transaction stays open
-  ///   while `isDone` runs.
+  ///   file is unchanged, the line gets no job. If the option `if_exists` of the submission is `replace` or `rename`, the
+  ///   function calls `isDone` only for earlier jobs with the same option. The queue of such a job must still have waiting or
+  ///   running jobs. The transaction stays open while `isDone` runs.
   /// - Throws: `JobQueueError.busy` if one of the earlier jobs is running now, `.noSuchName` if the queue does not exist;
   ///   `SubmissionError.conflicts` if one path has two URLs, `.miscounted` if a line is lost. In all these cases nothing
   ///   changes.

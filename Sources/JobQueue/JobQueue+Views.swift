@@ -96,7 +96,7 @@ extension JobQueue {
     return rows.first
   }
 
-  /// Returns the workers that hold leases: each key is the id of a worker, and each value is its process id.
+  /// Returns the workers that hold leases: each key is the id of a worker, and each value is the process id of that worker.
   package func leaseHolders() async throws -> [Int64: Int] {
     let rows = try await rows(
       """
@@ -199,8 +199,8 @@ extension JobQueue {
     try await call("SELECT count(*) FROM haul.batches b WHERE (b.jobs > 0) = $1", [withJobs])
   }
 
-  /// Returns the maximum number of concurrent transfers to a host without its own policy. This is the limit of the policy `*`,
-  /// or 4 transfers if that policy does not exist.
+  /// Returns the maximum number of concurrent transfers to a host for which no limit was set. This is the limit that was set
+  /// for the pattern `*`, or 4 transfers if none was set.
   package func usualHostCap() async throws -> Int {
     try await call(
       "SELECT coalesce((SELECT p.cap FROM haul.policies p WHERE p.pattern = '*'), 4)::bigint", [])

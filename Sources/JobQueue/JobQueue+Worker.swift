@@ -150,8 +150,8 @@ extension JobQueue {
 
   /// Queues up to `limit` scheduled jobs whose start time has come.
   ///
-  /// Returns the number of these jobs, and the number of interrupted jobs that have waited too long for a worker with their
-  /// part file. Any worker may now claim those interrupted jobs.
+  /// Returns the number of these jobs, and the number of interrupted jobs that waited too long for a worker that can read their
+  /// part files. Any worker may now claim these interrupted jobs.
   package func promote(limit: Int) async throws -> (due: Int, unheld: Int) {
     let row = try await rows(
       "SELECT due, unheld FROM haul.promote($1::int)", [limit])[0]

@@ -11,8 +11,8 @@ package enum JobQueueError: Error, Sendable, Equatable {
   case functionsTooNew
   /// Another pool on the server already uses the role names that the new pool would get. Nothing was changed.
   case rolesTaken(prefix: String, by: String)
-  /// The caller asked for a prefix, but the role names of the pool have another one. The associated value is the prefix of the
-  /// role names. Nothing was changed.
+  /// The caller asked for a prefix, but the role names of the pool have another prefix. The associated value is the prefix of
+  /// the role names. Nothing was changed.
   case otherPrefix(String)
   /// The schema version of the database is older than the first migration of this program.
   case schemaTooOld(database: Int, first: Int)

@@ -42,7 +42,7 @@ package struct Lease: Sendable, Decodable, Equatable {
   package let resumeToken: Int64?
   /// The final name that an earlier lease was about to give the part file; nil if no lease got that far.
   package let intent: String?
-  /// Whether the host is known to answer range requests wrongly for files of the URL's directory; nil if it is not known.
+  /// Whether the host answers range requests wrongly for files in the URL's directory; nil if this is not known.
   package let rangeUnsafe: Bool?
   /// The file that the job has already downloaded, if the job asks its source for a newer version; otherwise nil.
   package let earlier: EarlierFile?
@@ -75,15 +75,15 @@ package struct LeaseEnding: Sendable, Encodable, Equatable {
   package var host: String?
   /// The length of the finished file in bytes.
   package var bytes: Int64?
-  /// Whether the job counts as completed without a download, because a file with the final name existed and the job's policy is
-  /// `skip`. The database ignores this value.
+  /// Whether the job counts as completed without a download, because a file with the final name existed and the job's option
+  /// `if_exists` is `skip`. The database ignores this value.
   package var isSkipped: Bool?
   /// Whether the job asked for the source's modification time but the source sent none. The database ignores this value.
   package var isUndated: Bool?
   /// The path of the finished file below the store's root. For a failed job, the path that the file would have.
   package var path: String?
-  /// The job's path. Set only if `path` is nil, or if `path` differs because a server or a policy chose the name. The database
-  /// ignores this value.
+  /// The job's path. Set only if `path` is nil, or if `path` differs because the server or the option `if_exists` chose the
+  /// name. The database ignores this value.
   package var jobPath: String?
   package var digest: String?
   /// What the source's response said about the file, such as the entity tag and the length. A later request uses this record to

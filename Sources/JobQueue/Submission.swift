@@ -32,8 +32,8 @@ package struct SubmitLine: Sendable {
 package struct Submission: Sendable {
   /// The action for a line whose path belongs to an earlier job.
   package enum OnDuplicate: String, Sendable, CaseIterable {
-    /// If the line has the earlier job's URL, the line creates no job, and the earlier job stays. If the earlier job had
-    /// failed, it is queued again. A line with another URL is an error.
+    /// If the line has the earlier job's URL, the line creates no job, and the earlier job stays. If the earlier job failed or
+    /// was cancelled, Haul queues it again. A line with another URL is an error.
     case skip
     /// Like `skip`, but a completed job asks its source whether the file has changed. If it has changed, the job downloads the
     /// new file, which replaces the old one. A waiting or running job does not change, because it downloads the current file
@@ -164,9 +164,10 @@ package struct SubmitReply: Sendable, Equatable {
   /// The numbers of skipped, requeued and refreshed jobs in other queues, one element for each queue. If the submission has a
   /// batch, there is also one element for each other batch that has such jobs.
   package internal(set) var elsewhere: [Elsewhere] = []
-  /// The number of skipped jobs that do not check the digest of their line. The file of such a job may not have that digest.
+  /// The number of skipped jobs that do not check the digest that their line requires. The file of such a job may have another
+  /// digest.
   package internal(set) var unchecked = 0
-  /// The number of skipped jobs that lack an option of their line. Digest and length do not count.
+  /// The number of skipped jobs that lack an option that their line sets. Digest and length do not count.
   package internal(set) var unapplied = 0
   /// The batches that the ``replaced`` jobs were in before.
   package internal(set) var moved: [Moved] = []

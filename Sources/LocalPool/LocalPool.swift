@@ -7,7 +7,7 @@ import Synchronization
 /// A pool on one machine that needs no set-up. Its database is in a PostgreSQL cluster that Haul starts itself, and has the
 /// current schema. Workers whose processes have ended hold no leases in this database.
 package final class LocalPool: Sendable {
-  /// The name of the database of `haul up`. `haul get` has its own database, so that the limits that it sets do not affect
+  /// The name of the database of `haul up`. `haul get` has its own database, so that limits that `haul get` sets do not affect
   /// `haul up`.
   package static let standingDatabase = "haul"
   package static let getDatabase = "get"

@@ -52,8 +52,8 @@ package final class UpRun: Sendable {
   /// An event of a run.
   package enum Event: Sendable {
     case database(EmbeddedCluster.Step)
-    /// The run is ready. `directory` is the absolute path of the store's directory. A host without its own policy gets at most
-    /// `perHost` concurrent transfers.
+    /// The run is ready. `directory` is the absolute path of the store's directory. A host for which no limit was set gets at
+    /// most `perHost` concurrent transfers.
     case ready(conninfo: String, directory: String, perHost: Int)
     /// Unfinished jobs have part files in `directory`, another directory of the store. These jobs restart from byte 0 in the
     /// directory of this run.

@@ -22,8 +22,8 @@ package struct Obstacle: Sendable, Decodable, Hashable {
     /// The host `name` is blocked for `seconds`. If `seconds` is nil, the host is blocked until an operator unblocks it.
     /// `reason` is the block reason from the view `haul.hosts`.
     case blocked
-    /// The host `name` has reached its current limit of transfers. If the host's policy would allow more transfers, `reason` is
-    /// `adaptive` or `unanswered`, as in ``IdleReason``.
+    /// The host `name` has reached its current limit of transfers. If the limit that was set for the host is higher, `reason`
+    /// is `adaptive` or `unanswered`, as in ``IdleReason``.
     case full
     /// The minimum time between two starts on the host `name` has not passed. `reason` is `brief` if some of the jobs may start
     /// now, or if the minimum time is less than 1 second.

@@ -14,8 +14,8 @@ package struct GetTally: Sendable {
   /// The total size in bytes of the files that an earlier run has downloaded.
   package private(set) var bytesBefore: Int64 = 0
   package private(set) var completed = 0
-  /// The number of files that are not downloaded because a file with the same name already exists and the policy keeps that
-  /// file.
+  /// The number of files that are not downloaded because a file with the same name already exists and the option `if_exists`
+  /// keeps that file.
   package private(set) var skipped = 0
   package private(set) var failures = FailureTally()
   /// The total size in bytes of the files that this run completed.
