@@ -7,7 +7,7 @@ extension CheckVerdicts {
   /// The facts about the pool's stores in the database. A value is nil if the database could not be asked.
   package struct KnownStores: Sendable {
     package var rows: [StoreRow]?
-    /// The pool's id, which is also the name of the directory for its part files in each store.
+    /// The pool's id, which is also the name of the directory for the pool's part files in each store.
     package var pool: String?
 
     /// Creates the facts. Without arguments, nothing is known.

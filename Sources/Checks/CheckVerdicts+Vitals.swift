@@ -4,7 +4,7 @@ import Terminal
 
 extension CheckVerdicts {
   /// Returns a warning for each alarming row of `rows`, or one finding without a warning if no row is alarming. Omits values
-  /// that were never measured, because a new pool has no values and is healthy.
+  /// that were never measured, because a healthy new pool lacks them too.
   ///
   /// `told` names measurements that other findings have already reported; this function omits them. An entry is the name of a
   /// measurement, such as `connections`, or a name and a subject, such as `stranded_lanes films`.

@@ -35,8 +35,7 @@ package struct JobOptions: Sendable, Codable, Equatable {
   package var connectTimeout: Int?
   /// The maximum time in seconds without data from the source. Default: the worker's limit.
   package var stallTimeout: Int?
-  /// The request headers, each as `Name: value`. If a job has headers of its own, the headers of its submission do not apply to
-  /// it.
+  /// The request headers, each as `Name: value`. A job's own headers replace all headers of the submission.
   package var headers: [String]?
   /// Other URLs of the file. Haul tries them in this order if the job's own URL fails.
   package var mirrors: [String]?

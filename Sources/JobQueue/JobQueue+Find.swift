@@ -19,7 +19,7 @@ package struct JobPage: Sendable, Equatable {
 
 /// Queries for lists on a screen that refreshes every second. The cost of a query does not grow with the size of the pool.
 extension JobQueue {
-  /// The maximum number of jobs that one call examines, even if it finds few.
+  /// The maximum number of jobs that one call examines, even if only a few of them match.
   package static let mostLooked = 10_000
 
   /// Returns at most `limit` jobs of `selector` whose ids are less than `before` and whose path or URL contains `text`, newest

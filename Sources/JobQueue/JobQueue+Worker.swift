@@ -55,7 +55,7 @@ extension JobQueue {
       "SELECT haul.attach_session($1, $2)", [caller.worker, caller.secret])
   }
 
-  /// Records the ends of leases, then claims up to `room` jobs, in one commit.
+  /// Records the ends of leases, and then claims up to `room` jobs in the same transaction.
   ///
   /// `number` is 1 for the worker's first call, 2 for the next call, and so on. If a reply was lost, repeat the call with the
   /// same number; the database then returns the same reply. If `queues` is nil, the worker claims from every queue whose store

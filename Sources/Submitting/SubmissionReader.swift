@@ -90,7 +90,7 @@ package struct SubmissionReader {
     }
   }
 
-  /// Returns lines for the URLs of the command line. `path` and `digest` are for a single URL.
+  /// Returns lines for the URLs of the command line. Set `path` and `digest` only if there is a single URL.
   ///
   /// - Throws: `ExitError` that lists the invalid URLs.
   package func lines(

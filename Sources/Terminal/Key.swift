@@ -8,7 +8,7 @@ package enum Key: Sendable, Equatable {
   case up, down, left, right, pageUp, pageDown, home, end
 }
 
-/// Decodes the bytes that a terminal sends into keys, and reads nothing itself.
+/// Converts the bytes from a terminal to keys. It does not read from the terminal itself.
 ///
 /// The decoder knows the sequences of ECMA-48 (CSI) and of a keypad in application mode (SS3) that xterm, tmux, screen and the
 /// Linux console send. It ignores sequences of other keys, and keys with Alt. A sequence may arrive in several pieces.

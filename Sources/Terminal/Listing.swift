@@ -21,8 +21,8 @@ package struct Listing<Row>: Sendable {
     ///
     /// Without `text` the table shows the value itself: strings without quotation marks, null as `-`. Characters in the text
     /// that could control a terminal are escaped. If a table is too wide, the column with the highest `rank` is omitted first.
-    /// A column of rank 0 is never omitted. If a name, such as a path or a host, is too long, the part that distinguishes it
-    /// stays. Other long text loses its end.
+    /// A column of rank 0 is never omitted. If a name, such as a path or a host, is too long, the table shows the part that
+    /// distinguishes the name from others. Other long text loses its end.
     package init(
       _ title: String, key: String, _ alignment: Alignment = .left, isName: Bool = false,
       rank: Int = 0,

@@ -5,8 +5,8 @@ internal import Synchronization
 /// Shows progress on standard error: in a region at the bottom of a terminal, or as an occasional line for a log.
 ///
 /// Any thread may call it. Each call writes everything at once, and waits for a slow reader. Text that cannot be written is
-/// lost, because there is no place to report that. While a region is shown, no other code may write to the terminal: use `say`
-/// for messages.
+/// lost, because there is nowhere to report the error. While a region is shown, no other code may write to the terminal: use
+/// `say` for messages.
 package final class ProgressDisplay: Sendable {
   /// The form in which progress is shown.
   package enum Mode: Sendable {

@@ -3,8 +3,8 @@ package import JobQueue
 import Reports
 package import Terminal
 
-/// The state of `haul top`, and the effect of keys on it. It has no side effects: its owner reads the pool, draws, and carries
-/// out the requests.
+/// The state of `haul top`, and the effect of keys on it. The model has no side effects: its owner reads the pool, draws the
+/// screen, and carries out the requests.
 package struct TopModel: Sendable {
   /// A request to the owner of the model, as the effect of a key.
   package enum Request: Sendable, Equatable {
@@ -108,7 +108,7 @@ package struct TopModel: Sendable {
     lists[pane, default: TopList()].trouble = trouble
   }
 
-  /// Removes the rows of ended jobs that at `now` have been visible for ``TopList/lingering`` (5 seconds).
+  /// Removes the rows of ended jobs that have been visible for ``TopList/lingering`` (5 seconds) or longer at `now`.
   package mutating func pass(_ now: ContinuousClock.Instant) {
     for pane in lists.keys { lists[pane]?.expire(at: now) }
   }

@@ -92,8 +92,8 @@ package struct GetTally: Sendable {
   /// The results as a sentence, such as `3 files, 1.2 GiB in 42s (29.1 MiB/s), 1 skipped, 4 failed`.
   ///
   /// If an earlier run downloaded files, the sentence also counts the whole list: `…, 298 of 300 complete, 229 finished in an
-  /// earlier run`. This run may have downloaded more or fewer bytes than the completed files have, because of an earlier run or of
-  /// unfinished files. The sentence then has both numbers: `1 file, 1.2 GiB; 0.4 GiB downloaded in 15s (…)`.
+  /// earlier run`. This run may have downloaded more or fewer bytes than the completed files have, because of an earlier run or
+  /// of unfinished files. The sentence then has both numbers: `1 file, 1.2 GiB; 0.4 GiB downloaded in 15s (…)`.
   package var sentence: String {
     var parts: [String] = []
     if completed > 0 || finishedBefore + skipped == 0 {

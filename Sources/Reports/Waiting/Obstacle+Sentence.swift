@@ -248,8 +248,8 @@ extension ErrorTable {
     return row.explanation.retry != .host && row.explanation.retry != .worker
   }
 
-  /// Returns what the user can do while a job waits for its next attempt: the first sentence of the class's advice, without its
-  /// full stop. Returns nil if the advice is only about jobs that have finally failed.
+  /// Returns what the user can do while a job waits for its next attempt: the first sentence of the advice on the error class,
+  /// without a full stop. Returns nil if the advice is only about jobs that have finally failed.
   package static func hint(on error: ErrorClass) -> String? {
     guard let advice = advice(on: error) else { return nil }
     let first = advice.split(separator: ". ", maxSplits: 1)[0]

@@ -22,7 +22,7 @@ struct ConfirmOptions: OptionGroup {
   /// Returns whether the command may change the jobs of `selector`. With --dry-run it returns false, and prints what the
   /// command would do.
   ///
-  /// `verb` is the action on the jobs: `cancel`. `states` are the states that it changes.
+  /// `verb` is the action on the jobs, such as `cancel`. `states` are the states of jobs that the action changes.
   ///
   /// - Throws: ``ExitError`` if the user answers no.
   func allows(
