@@ -4,7 +4,7 @@ package import Stores
 import Terminal
 
 extension CheckVerdicts {
-  /// The facts about the pool's stores in the database. A value is nil if the database could not be asked.
+  /// The facts about the pool's stores in the database. A value is nil if the database could not be queried.
   package struct KnownStores: Sendable {
     package var rows: [StoreRow]?
     /// The pool's id, which is also the name of the directory for the pool's part files in each store.

@@ -17,7 +17,8 @@ package struct EarlierFile: Sendable, Decodable, Equatable {
 /// The exclusive right of a worker to run a job for a limited time, with all data that the worker needs for the job.
 package struct Lease: Sendable, Decodable, Equatable {
   package let job: Int64
-  /// The fencing token. It is greater than the token of any earlier lease, and every later write of the worker carries it.
+  /// The token that identifies this lease in every later write of the worker (a fencing token). It is greater than the token of
+  /// any earlier lease.
   package let token: Int64
   package let queue: String
   package let batch: String?

@@ -199,7 +199,8 @@ package struct BatchRow: Sendable, Decodable, Equatable {
     unfinished > 0 && running == 0 && (isHeld || pausedQueue != nil)
   }
 
-  /// Whether all unfinished jobs are paused individually. If ``mostHeld`` jobs are paused, all other jobs count as paused, too.
+  /// Whether all unfinished jobs are paused individually. If ``mostHeld`` jobs are paused, all unfinished jobs count as paused,
+  /// because the database does not count further.
   package var isHeld: Bool { running == 0 && held == min(unfinished, Self.mostHeld) }
 
   package static let mostHeld: Int64 = 1000

@@ -1,5 +1,5 @@
-/// Reads a file that replaces the URLs of existing jobs. Each line contains a new URL, or an old URL, blanks and a new URL.
-/// Empty lines and lines that begin with `#` are ignored.
+/// Reads a file that replaces the URLs of existing jobs. Each line contains a new URL, or an old URL and a new URL with blanks
+/// between them. Empty lines and lines that begin with `#` are ignored.
 package enum URLMap {
   /// A line of the file.
   package struct Line: Sendable, Equatable {

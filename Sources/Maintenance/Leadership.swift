@@ -33,8 +33,8 @@ package final class Leadership: Sendable {
   private let logger: Logger
   private let state = Mutex(State())
 
-  /// Creates a leadership. `lock` is the session that holds the leader lock. `work` is the session that makes the calls. Both
-  /// may be the same session.
+  /// Creates a `Leadership` without starting it. `lock` is the session that holds the leader lock. `work` is the session that
+  /// makes the calls. Both may be the same session.
   package init(lock: Session, work: Session, logger: Logger) {
     self.lock = lock
     self.work = work

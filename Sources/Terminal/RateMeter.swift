@@ -35,7 +35,7 @@ package struct RateMeter: Sendable {
   /// The rate per second over the last 10 s, or since the first sample. The rate is 0 until the samples cover 250 ms.
   package var rate: Int64 { Int64(clamped: exactRate) }
 
-  /// Returns the time for a further amount of `rest` at the current rate; nil if the rate is 0.
+  /// Returns the time until the amount has grown by `rest` at the current rate; nil if the rate is 0.
   package func timeLeft(for rest: Int64) -> Duration? {
     exactRate > 0 ? .clamped(seconds: Double(max(rest, 0)) / exactRate) : nil
   }

@@ -88,7 +88,7 @@ package struct TopList: Sendable {
     move(0)
   }
 
-  /// Returns whether the cursor has been on the same row for ``settling`` (1 second), so that a key is meant for this row.
+  /// Returns whether the cursor has been on the same row for ``settling`` (1 second). If so, a key is meant for this row.
   package func isSettled(at now: ContinuousClock.Instant) -> Bool {
     changedAt.map { $0 + Self.settling <= now } ?? true
   }

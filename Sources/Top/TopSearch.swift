@@ -57,7 +57,7 @@ package struct TopSearch: Sendable, Hashable {
     return selector
   }
 
-  /// The conditions of the search for people, without `part`: `failed, batch films`.
+  /// The conditions of the search as a text for people, without `part`, such as `failed, batch films`.
   package var words: String {
     let all = TopSearch(of: part)
     return [
