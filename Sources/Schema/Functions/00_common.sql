@@ -24,8 +24,8 @@
 -- version of the locked row, but all other rows as they were before.
 
 COMMENT ON SCHEMA haul IS
-  'Haul: a pool of download workers. Read its views and call its functions. Only haul_admin, the owner, may read or '
-  'write its tables.';
+  'Schema of Haul, a pool of download workers. Read the views and call the functions. Only haul_admin, the owner, may '
+  'read or write the tables.';
 
 -- Without synchronous commits, the pool could use a token twice after a crash.
 CREATE OR REPLACE FUNCTION haul.require_read_committed() RETURNS void
@@ -44,9 +44,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.require_read_committed() IS
-  'Raises HA005 if the isolation level of the transaction is not READ COMMITTED. If synchronous_commit is off, turns '
-  'it on for the transaction. So committed changes are durable, whatever the role, the database or the session sets. '
-  'If the transaction has no idle timeout, sets one of 5 minutes, because other sessions wait for its locks.';
+  'Raises HA005 if the isolation level of the transaction is not READ COMMITTED. Turns synchronous_commit on for the '
+  'transaction if the role, the database or the session has turned it off, so that committed changes are durable. If '
+  'the transaction has no idle timeout, sets one of 5 minutes, because other sessions may wait for locks of the '
+  'transaction.';
 
 CREATE OR REPLACE FUNCTION haul.schema_version() RETURNS integer
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -57,8 +58,8 @@ COMMENT ON FUNCTION haul.schema_version() IS 'Returns the number of the newest m
 CREATE OR REPLACE FUNCTION haul.oldest_served_version() RETURNS integer
 LANGUAGE sql IMMUTABLE RETURN 12;
 COMMENT ON FUNCTION haul.oldest_served_version() IS
-  'Returns the oldest schema version that a program may know if it uses this database. A program calls this function '
-  'if the schema version of the database is newer than the version that the program knows.';
+  'Returns the oldest schema version whose programs can still use this database. A program calls this function if the '
+  'schema version of the database is newer than the version that the program knows.';
 
 CREATE OR REPLACE FUNCTION haul.lease_expiry() RETURNS interval
 LANGUAGE sql IMMUTABLE AS $$ SELECT interval '15 seconds' $$;
@@ -66,20 +67,21 @@ COMMENT ON FUNCTION haul.lease_expiry() IS 'Returns how long a lease lasts after
 CREATE OR REPLACE FUNCTION haul.session_grace() RETURNS interval
 LANGUAGE sql IMMUTABLE RETURN interval '3 seconds';
 COMMENT ON FUNCTION haul.session_grace() IS
-  'Returns how long a worker whose database session has ended may send no heartbeat, before the pool gives the jobs of '
-  'this worker to other workers. Lists also show a worker as silent after this time without a heartbeat.';
+  'Returns how long the pool waits after the last heartbeat of a worker whose database session has ended. After that, '
+  'the pool gives the jobs of this worker to other workers. Lists also show a worker as silent after this time without '
+  'a heartbeat.';
 
 CREATE OR REPLACE FUNCTION haul.hold_time() RETURNS interval
 LANGUAGE sql IMMUTABLE AS $$ SELECT interval '5 minutes' $$;
 COMMENT ON FUNCTION haul.hold_time() IS
-  'Returns how long an interrupted job waits for a worker with its part file. After that, any worker may start it '
-  'from zero.';
+  'Returns how long an interrupted job waits for a worker that mounts the directory with the part file. After that, '
+  'any worker may start the job from zero.';
 
 CREATE OR REPLACE FUNCTION haul.trouble_memory() RETURNS interval
 LANGUAGE sql IMMUTABLE AS $$ SELECT interval '10 minutes' $$;
 COMMENT ON FUNCTION haul.trouble_memory() IS
-  'Returns how long a host still counts as in trouble after its last block has ended. During a block, no job of the '
-  'host starts. A failure within this time is a part of the same trouble.';
+  'Returns how long a host still counts as in trouble after its last block has ended. During a block, Haul starts no '
+  'job of the host. If the host fails again within this time, the same trouble continues.';
 
 -- This function is STABLE like convert_to(), because otherwise the planner does not inline it.
 CREATE OR REPLACE FUNCTION haul.path_digest(p_path text) RETURNS uuid
@@ -92,7 +94,8 @@ COMMENT ON FUNCTION haul.path_digest(text) IS
 CREATE OR REPLACE FUNCTION haul.largest_file() RETURNS bigint
 LANGUAGE sql IMMUTABLE RETURN 1152921504606846976;
 COMMENT ON FUNCTION haul.largest_file() IS
-  'Returns the maximum size of a file in bytes: 2^60. Haul reduces larger numbers that programs report to this size.';
+  'Returns the maximum size of a file in bytes: 2^60. If a program reports a larger number, Haul stores this size '
+  'instead.';
 
 -- The next two functions are not STRICT, because otherwise the planner does not inline them.
 CREATE OR REPLACE FUNCTION haul.bytes_of(p_bytes bigint) RETURNS bigint
@@ -119,10 +122,10 @@ COMMENT ON FUNCTION haul.range_bytes(int8multirange) IS
 CREATE OR REPLACE FUNCTION haul.places(p_cap integer, p_failures integer) RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$ SELECT CASE WHEN p_failures <> 0 THEN 1 ELSE p_cap END $$;
 COMMENT ON FUNCTION haul.places(integer, integer) IS
-  'Returns the maximum number of concurrent transfers to a host now. p_cap: the limit of the host. p_failures: the '
-  'number of consecutive failures in host.failures; below 0 = the host has not answered yet, or not since a transfer '
-  'waited for it in vain. Returns p_cap if p_failures is 0. Otherwise returns 1, so that one transfer at a time tests '
-  'the host.';
+  'Returns how many concurrent transfers a host may have now. p_cap: the limit of the host. p_failures: the column '
+  'failures of the table host; above 0 = the number of consecutive failures, below 0 = the host has never answered, or '
+  'has not answered since a transfer waited for it in vain. Returns p_cap if p_failures is 0. Otherwise returns 1, so '
+  'that one transfer at a time tests the host.';
 
 CREATE OR REPLACE FUNCTION haul.starts(p_interval interval, p_burst integer, p_next_start timestamptz,
   p_now timestamptz)
@@ -132,9 +135,9 @@ LANGUAGE sql IMMUTABLE AS $$
     extract(epoch FROM greatest(p_next_start - p_now, interval '0')) / extract(epoch FROM p_interval))::integer END
 $$;
 COMMENT ON FUNCTION haul.starts(interval, integer, timestamptz, timestamptz) IS
-  'Returns how many transfers to a host may start at p_now. Below 1 = none may start yet; NULL = no limit. p_interval: '
-  'minimum time between two starts; 0 = no limit. p_burst: how many transfers may start at once after a time without '
-  'starts. p_next_start: the column next_start of the table host.';
+  'Returns how many transfers to a host may start at p_now. If the result is below 1, none may start yet; NULL = no '
+  'limit. p_interval: minimum time between two starts; 0 = no limit. p_burst: how many transfers may start at once '
+  'after a time without starts. p_next_start: the column next_start of the table host.';
 
 CREATE OR REPLACE FUNCTION haul.next_start(p_interval interval, p_burst integer, p_next_start timestamptz)
 RETURNS timestamptz
@@ -147,14 +150,15 @@ COMMENT ON FUNCTION haul.next_start(interval, integer, timestamptz) IS
 CREATE OR REPLACE FUNCTION haul.successes_to_grow() RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$ SELECT 20 $$;
 COMMENT ON FUNCTION haul.successes_to_grow() IS
-  'Returns after how many completed jobs of a host Haul raises a lowered limit of the host by 1. A failure that blocks '
-  'the host starts the count again.';
+  'Returns a number of completed jobs. After this many completed jobs of a host, Haul raises a lowered limit of the '
+  'host by 1. A failure that blocks the host resets the count to 0.';
 
 CREATE OR REPLACE FUNCTION haul.url_directory(p_url text) RETURNS uuid
 LANGUAGE sql IMMUTABLE
 RETURN md5(regexp_replace(regexp_replace(p_url, '[?#].*', ''), '[^/]*$', ''))::uuid;
 COMMENT ON FUNCTION haul.url_directory(text) IS
-  'Returns a digest of the URL without its query and last path segment. Files of one directory have the same digest.';
+  'Removes the query and the last path segment from a URL, and returns a digest of the rest. URLs of files in one '
+  'directory have the same digest.';
 
 CREATE OR REPLACE FUNCTION haul.same_but_query(p_url text, p_other text) RETURNS boolean
 LANGUAGE sql IMMUTABLE
@@ -201,8 +205,9 @@ LANGUAGE sql STABLE AS $$
     ORDER BY p.pattern = p_host DESC, length(p.pattern) DESC LIMIT 1) p ON true
 $$;
 COMMENT ON FUNCTION haul.policy_of(text) IS
-  'Returns the limits of a host, in one row. Operators set limits by policies. The policy for the exact host name '
-  'comes first, then the policy for the longest *.suffix that matches, then the policy for *, then the defaults.';
+  'Returns the limits of a host, in one row. Operators set limits with policies. Haul uses the policy for the exact '
+  'host name. If there is none, it uses the policy for the longest *.suffix that matches, then the policy for *, then '
+  'the defaults.';
 
 -- Creates hosts in name order, so that two sessions that create the same hosts cannot deadlock.
 CREATE OR REPLACE FUNCTION haul.ensure_hosts(p_names text[], p_used boolean DEFAULT true) RETURNS void
@@ -277,9 +282,9 @@ COMMENT ON FUNCTION haul.arm(integer[], integer[], integer[], smallint[], bigint
   'Makes lanes due, so that workers claim the jobs of these lanes. A lane is the waiting jobs of one queue for one '
   'host and store instance (a directory of a store; 0 = any). Call this function for the lanes of rows that you have '
   'inserted into ready. Also call it for the lanes of a host that was full and allows more transfers again. Creates '
-  'missing lanes. If a job comes before the first (priority, job) of its lane, the job becomes the first. Locks lane '
-  'keys, then lanes, each in key order in one pass. Call the function once per transaction, after everything else that '
-  'waits for locks. Only haul get calls it more often, because haul get has a queue of its own.';
+  'missing lanes. If a job comes before the first job of its lane, by priority and then by id, it becomes the first '
+  'job. Locks rows of lane_key and then rows of lane, both in key order. Call the function once per transaction, after '
+  'everything else that waits for locks. Only haul get calls it more often, because haul get has a queue of its own.';
 
 CREATE OR REPLACE FUNCTION haul.authenticate(p_worker bigint, p_secret text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -293,4 +298,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.authenticate(bigint, text) IS
-  'Raises HA001 if the worker does not exist or p_secret is not its secret. Locks nothing.';
+  'Raises HA001 if the worker does not exist, or if p_secret is not the secret of the worker. Locks nothing.';

@@ -72,7 +72,7 @@ END
 $$;
 COMMENT ON FUNCTION haul.tell_reach(bigint, text, text[], inet[]) IS
   'Records what a worker can download. p_schemes: URL schemes. p_networks: networks that the worker may connect to in '
-  'addition to public addresses. NULL = unknown. Commands display these values. They do not affect which jobs the '
+  'addition to public addresses. NULL = unknown. Commands display the values. The values do not affect which jobs the '
   'worker claims.';
 
 CREATE OR REPLACE FUNCTION haul.require_queues(p_queues text[], p_stores text[]) RETURNS void
@@ -92,8 +92,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.require_queues(text[], text[]) IS
-  'Raises HA003 if a queue does not exist or its store is not in p_stores. A worker for such a queue would never get '
-  'a job. Programs that do not pass queue names to register() call this first.';
+  'Raises HA003 if a queue does not exist or its store is not in p_stores. A worker for that queue would never get a '
+  'job. Programs that do not pass queue names to register() call this first.';
 
 -- This session holds an advisory lock until it ends. If the lock is free, the worker process or its connection is gone.
 CREATE OR REPLACE FUNCTION haul.attach_session(p_worker bigint, p_secret text) RETURNS void
@@ -113,7 +113,8 @@ END
 $$;
 COMMENT ON FUNCTION haul.attach_session(bigint, text) IS
   'Ties this database session to the worker. If the session ends, the pool gives the worker''s jobs to other workers '
-  'when the last heartbeat is older than session_grace(). While the session lives, the pool waits for lease_expiry().';
+  'when the last heartbeat is older than session_grace(). While the session is open, the pool waits longer: until the '
+  'last heartbeat is older than lease_expiry().';
 
 -- Any login may take advisory locks, and could take a predictable key first.
 CREATE OR REPLACE FUNCTION haul.lock_session() RETURNS bigint
@@ -151,8 +152,8 @@ $$;
 COMMENT ON FUNCTION haul.lead() IS
   'Returns whether this session must run maintenance now. Returns true if the session is the leader or becomes the '
   'leader now. A session stays the leader until it ends. Also returns true if no session has run maintenance for 2 '
-  'seconds or since a crash of the server. Also returns true if the leader has not run promote() for 5 seconds '
-  'although jobs have been due for 30 seconds.';
+  'seconds, or if the server has crashed and no session has run maintenance since. Also returns true if jobs have been '
+  'due for 30 seconds and no session has run promote() for 5 seconds.';
 
 CREATE OR REPLACE FUNCTION haul.close_store(p_worker bigint, p_secret text, p_store text, p_reason text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$

@@ -54,7 +54,7 @@ $$;
 COMMENT ON FUNCTION haul.heed_origin(boolean) IS
   'Makes sure that the pool never uses a token (the number of a lease) or a job id twice. The latest commits may be '
   'missing if the server has crashed, or if the pool is now on another server, timeline or database, for example after '
-  'a restore. If they may be missing, this function raises the sequence of tokens by 2^32. It also raises the sequence '
-  'of job ids by 2^24, except after a crash alone. Call it before you take tokens or job ids from the sequences. Locks '
-  'the row of the table pool if commits may be missing. Returns true if the caller may take tokens and ids. Returns '
-  'false if p_waits is false and another session has locked that row.';
+  'a restore. If commits may be missing, this function raises the sequence of tokens by 2^32. It also raises the '
+  'sequence of job ids by 2^24, unless a crash of the server is the only reason. Call this function before you take '
+  'tokens or job ids from the sequences. Locks the row of the table pool if commits may be missing. Returns true if '
+  'the caller may take tokens and ids. Returns false if p_waits is false and another session has locked that row.';

@@ -11,11 +11,11 @@ RETURN CASE
   ELSE 'permanent'
 END;
 COMMENT ON FUNCTION haul.disposition(text) IS
-  'Returns what an error class means for the job and its host. permanent: a retry cannot help, so the job fails. job: '
-  'the job has a problem, so Haul retries it until max_attempts attempts have failed. host: the host has a problem, so '
-  'no job of the host that answered starts for a while. worker: the worker has a problem, so any worker retries the '
-  'job later. An attempt that ends with host or worker does not count toward max_attempts. kept: a retry cannot help, '
-  'so the job fails, but its saved bytes are kept for ''haul retry''.';
+  'Returns what an error class means for the job and its host. permanent: a retry cannot help, so the job fails. kept: '
+  'as permanent, but Haul keeps the saved bytes of the job for ''haul retry''. job: the job has a problem, so Haul '
+  'retries it until max_attempts attempts have failed. host: the host that answered has a problem, so no job of this '
+  'host starts for a while. worker: the worker has a problem, so Haul retries the job later with any worker. If the '
+  'result is host or worker, the attempt does not count toward max_attempts.';
 
 CREATE OR REPLACE FUNCTION haul.has_class(p_error text, p_class text) RETURNS boolean
 LANGUAGE sql IMMUTABLE
@@ -36,9 +36,9 @@ LANGUAGE sql IMMUTABLE
 RETURN CASE WHEN haul.is_silence(p_error, p_status, p_host) AND p_failures NOT IN (0, -1) THEN 'silent'
   ELSE p_error END;
 COMMENT ON FUNCTION haul.error_of(text, integer, text, integer) IS
-  'Returns the error class of a failure. This is silent if is_silence() is true and the host has not answered since an '
-  'earlier failure. The class silent means that the host has a problem, and not the job. Otherwise the result is '
-  'p_error. p_failures: the column failures of the table host.';
+  'Returns the error class of a failure. The result is silent if is_silence() is true and the host has not answered '
+  'since an earlier failure. Otherwise the result is p_error. The class silent means that the host has a problem, and '
+  'not the job. p_failures: the column failures of the table host.';
 
 CREATE OR REPLACE FUNCTION haul.keeps_progress(p_error text) RETURNS boolean
 LANGUAGE sql IMMUTABLE
@@ -46,8 +46,8 @@ RETURN coalesce(haul.has_class(p_error, 'http_4xx') OR p_error IN ('redirects', 
   OR haul.disposition(p_error) <> 'permanent' AND p_error <> 'disk_full', false);
 COMMENT ON FUNCTION haul.keeps_progress(text) IS
   'Returns whether Haul keeps the saved bytes of a job with this error for a retry. Haul deletes the bytes if the '
-  'error is about the bytes themselves or the disk is full. It keeps them if the server refused the request, for '
-  'example because a signed URL has expired.';
+  'error is about the bytes themselves or the disk is full. Haul keeps the bytes if the server refused the request, '
+  'for example because a signed URL has expired.';
 
 CREATE OR REPLACE FUNCTION haul.host_backoff(p_failures integer, p_dice double precision, p_longest interval)
 RETURNS interval
@@ -65,7 +65,7 @@ RETURN (0.5 + p_dice / 2) * greatest(interval '1 second', least(interval '5 minu
 COMMENT ON FUNCTION haul.worker_backoff(interval, double precision) IS
   'Returns how long a job waits after a problem of the worker: from half a second to 5 minutes. p_trouble: how long '
   'the problem has lasted. p_dice: a random number in [0, 1), which picks a time between half of p_trouble and '
-  'p_trouble. So other workers make the first retries soon.';
+  'p_trouble. Because p_trouble is short at first, another worker can make the first retries soon.';
 
 CREATE OR REPLACE FUNCTION haul.job_backoff(p_failures integer, p_dice double precision) RETURNS interval
 LANGUAGE sql IMMUTABLE
@@ -144,13 +144,13 @@ $$;
 COMMENT ON FUNCTION haul.decide(text, text, text, integer, integer, integer, integer, boolean, boolean, interval,
   integer, interval, interval, double precision, integer, integer, boolean) IS
   'Decides what happens to a job when its lease ends. Depends only on its arguments. p_result: completed, failed, '
-  'released (the worker returned the job) or rescued (the pool took the job from a dead worker). p_command: what the '
-  'operator requested meanwhile: cancel, pause or NULL. p_failures and p_rescues: how many failures and rescues '
-  'counted against the job before this attempt. p_progressed: whether this attempt made durable progress. p_resumable: '
-  'whether the job has saved bytes. p_trouble: how long the host, or the workers that tried, have had problems; NULL = '
-  'no problems. p_max_host_wait: maximum time that a job waits for a host or a worker. The job fails if the host asks '
-  'for more. p_tries: how many attempts of this job in a row failed because of its host. p_busy: how often the host '
-  'refused this job before while it served other jobs; NULL = it did not refuse this attempt. p_refused: whether all '
-  'live workers have refused the job. p_dice: a random number in [0, 1). Returns the job''s state and error, whether '
-  'the attempt counts against the job (charged), the delay until the next try, and how long to block its host (NULL = '
-  'do not block it).';
+  'released (the worker returned the job) or rescued (the pool took the job from a dead worker). p_command: the '
+  'command that an operator gave meanwhile, cancel or pause; NULL = none. p_failures and p_rescues: how many failures '
+  'and rescues counted against the job before this attempt. p_progressed: whether this attempt made durable progress. '
+  'p_resumable: whether the job has saved bytes. p_trouble: how long the host, or the workers that tried, have had '
+  'problems; NULL = no problems. p_max_host_wait: maximum time that a job waits for a host or a worker. The job fails '
+  'if the host asks for more. p_tries: how many attempts of this job in a row failed because of its host. p_busy: how '
+  'many times the host refused this job before while it served other jobs; NULL = the host did not refuse this attempt '
+  'in this way. p_refused: whether all live workers have refused the job. p_dice: a random number in [0, 1). Returns '
+  'the job''s state and error, whether the attempt counts against the job (charged), the delay until the next try, and '
+  'how long to block the host (NULL = do not block it).';

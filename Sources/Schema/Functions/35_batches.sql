@@ -47,8 +47,7 @@ END
 $$;
 COMMENT ON FUNCTION haul.count_outcomes() IS
   'Runs as a trigger. Records in batch_change how many jobs of each batch a statement has ended, and the sizes of '
-  'their files in bytes. Subtracts jobs that have left the ended state because they wait again. Batch 0 = the jobs '
-  'without a batch.';
+  'their files in bytes. Subtracts ended jobs that now wait again. Batch 0 = the jobs without a batch.';
 
 -- Create the triggers only once. Creating a trigger waits for all writers of its table, and no writer can start before
 -- the commit. So this block counts earlier jobs, and the triggers count later ones.
@@ -124,9 +123,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.roll_up(integer) IS
-  'Maintenance: moves up to p_limit rows of batch_change into the totals of their batches and minutes. Notifies the '
-  'sessions that wait for a batch when all jobs of this batch have ended. Returns the number of rows. Concurrent calls '
-  'are safe.';
+  'Maintenance: deletes up to p_limit rows from batch_change and adds their numbers to the totals of each batch and '
+  'each minute. When all jobs of a batch have ended, notifies the sessions that wait for this batch. Returns the '
+  'number of deleted rows. Concurrent calls are safe.';
 
 -- Skip locked rows: a session that is withdrawing a job now may wait for a lane that this session has locked.
 CREATE OR REPLACE FUNCTION haul.take_ready(p_jobs bigint[]) RETURNS SETOF haul.ready
@@ -163,7 +162,7 @@ $$;
 COMMENT ON FUNCTION haul.put_away(bigint[]) IS
   'Cancels or pauses those waiting jobs of p_jobs whose batch is being cancelled or paused. A call that claims jobs '
   'runs this function for the jobs that it has found. Skips rows of ready that another session has locked. Returns all '
-  'jobs of p_jobs whose batch is being cancelled or paused, including skipped jobs.';
+  'jobs whose batch is being cancelled or paused, including the skipped ones.';
 
 CREATE OR REPLACE FUNCTION haul.begin_sweep(p_batch integer, p_what text) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -184,8 +183,8 @@ END
 $$;
 COMMENT ON FUNCTION haul.begin_sweep(integer, text) IS
   'Records a command to cancel or pause all jobs submitted to a batch so far. p_what is ''cancel'' or ''pause''. After '
-  'the commit, no worker can claim these jobs, and sweep() changes them. A pause does not replace a cancellation. '
-  'Returns the number of the command that is active now. Locks the batch.';
+  'the commit, no worker can claim these jobs, and sweep() cancels or pauses them. A pause does not replace a '
+  'cancellation. Returns the number of the command that is active now. Locks the batch.';
 
 CREATE OR REPLACE FUNCTION haul.end_sweep(p_batch integer) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -193,7 +192,7 @@ LANGUAGE sql SET search_path = pg_catalog, haul, pg_temp AS $$
     IS NOT NULL
 $$;
 COMMENT ON FUNCTION haul.end_sweep(integer) IS
-  'Removes the pending command on a whole batch. Jobs that it has already changed stay changed.';
+  'Removes the pending command on a whole batch. Jobs that the command has already changed stay changed.';
 
 -- The plan is pinned. Otherwise, on a table that has never been analysed, the planner would read and sort the whole
 -- batch at each step.
@@ -207,7 +206,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.batch_jobs(integer, bigint, bigint, integer) IS
-  'Returns the ids of the first p_limit jobs of a batch, in ascending order, that are above p_after and at most '
+  'Returns ids of jobs of a batch, in ascending order: the first p_limit ids that are above p_after and at most '
   'p_last. {} = there are none. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.sweep(p_batch integer, p_limit integer, OUT changed integer, OUT more boolean)
@@ -288,4 +287,4 @@ END
 $$;
 COMMENT ON FUNCTION haul.sweep_on(integer) IS
   'Maintenance: continues to cancel or pause a batch if the operator''s program has ended. The program counts as ended '
-  '5 seconds after the last step. Changes up to p_limit jobs and returns the number of changed jobs.';
+  'if its last step was more than 5 seconds ago. Changes up to p_limit jobs and returns the number of changed jobs.';

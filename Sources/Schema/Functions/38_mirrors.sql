@@ -86,7 +86,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.mirror_hosts(uuid, bigint) IS
-  'Returns the names of the hosts of all mirrors in the lines of a submission whose numbers are at most p_last.';
+  'Returns the host names of all mirrors in the lines of a submission, up to line number p_last.';
 
 CREATE OR REPLACE FUNCTION haul.is_of_source(p_error text) RETURNS boolean
 LANGUAGE sql IMMUTABLE
@@ -140,9 +140,9 @@ COMMENT ON FUNCTION haul.turn_to_mirror(haul.job_state, text, text, interval, in
   'p_error, p_failures, p_max_attempts, p_resumable and p_dice: as for decide(). p_urls: number of URLs of the job. '
   'p_mirror: number of the mirror in use; NULL or 0 = the job''s own URL. p_refusals: number of permanent failures in '
   'a row before this attempt. If the job switches, it tries the next URL at once. After the last URL, it waits and '
-  'then tries the first URL again. The job fails if as many attempts in a row have failed permanently as it has URLs. '
-  'After an attempt at its last URL, it also fails if p_max_attempts failures count against it, or if decide() lets it '
-  'fail because of an error that is not permanent.';
+  'then tries the first URL again. The job fails if its last p_urls attempts have all failed permanently. After an '
+  'attempt at the last URL, the job also fails in two cases: if p_max_attempts failures count against it, or if '
+  'decide() returned failed for an error that is not permanent.';
 
 CREATE OR REPLACE FUNCTION haul.refusals(p_job bigint) RETURNS integer
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -231,8 +231,8 @@ END
 $$;
 COMMENT ON FUNCTION haul.jobs_to_move(integer[], integer) IS
   'Returns up to p_limit waiting jobs that may switch to their next URL: [{"job", "queue", "host", "priority", '
-  '"mirror", "next_host"}]. p_hosts: hosts in trouble. Selects untried jobs that wait for one of these hosts and '
-  'whose next URL is on a host without trouble. Reads the first 10,000 jobs of each queue. Locks nothing.';
+  '"mirror", "next_host"}]. p_hosts: hosts in trouble. Returns only untried jobs that wait for one of these hosts and '
+  'have their next URL on a host without trouble. Reads the first 10,000 jobs of each queue. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.move_waiting(p_moves jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -262,6 +262,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.move_waiting(jsonb) IS
-  'Switches waiting jobs to another of their URLs. p_moves: the result of jobs_to_move(). Before that, the caller must '
-  'call arm() for the lanes (the waiting jobs of one queue for one host) that each job leaves and joins, because arm() '
-  'locks these lanes. Skips jobs that another session has locked, or has changed since jobs_to_move().';
+  'Switches waiting jobs to another of their URLs. p_moves: the result of jobs_to_move(). Before this call, the caller '
+  'must call arm() for the lanes (the waiting jobs of one queue for one host) that each job leaves and joins, because '
+  'arm() locks these lanes. Skips jobs that another session has locked, or has changed since jobs_to_move().';

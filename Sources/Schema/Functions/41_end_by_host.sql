@@ -51,8 +51,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.end_by_host(bigint, jsonb) IS
-  'Implements end_leases() for one host after another, for about half a second in total. Leases whose rows another '
-  'session has locked stay, and are missing from the reply.';
+  'Implements end_leases() for one host after another. Begins no further host after half a second. Leases that have '
+  'not ended by then, or whose rows another session has locked, stay and are missing from the reply.';
 
 CREATE OR REPLACE FUNCTION haul.end_each(p_worker bigint, p_endings jsonb) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -113,7 +113,7 @@ END
 $$;
 COMMENT ON FUNCTION haul.set_aside(bigint, jsonb, jsonb, text) IS
   'Fails a job whose data raise errors, with the error class internal and the message p_reason. Deletes the job''s '
-  'saved progress and its lease, so that the host may start another job. Reads only the lease. Returns the same as '
+  'saved progress and its lease, so that another job of the host may start. Reads only the lease. Returns the same as '
   'end_leases(); [] if p_token is not the token of the job''s current lease.';
 
 -- work() calls the next two functions for leases that end_leases() has not ended.
@@ -134,7 +134,7 @@ END
 $$;
 COMMENT ON FUNCTION haul.note_fetched(bigint, jsonb) IS
   'Records how many bytes a worker has really received in attempts that the pool has rescued (taken from the worker). '
-  'A worker reports this when it finds that it has lost the leases. p_endings: as for end_leases().';
+  'A worker reports this number when it finds that it has lost the lease. p_endings: as for end_leases().';
 
 CREATE OR REPLACE FUNCTION haul.still_open(p_worker bigint, p_endings jsonb, p_settled jsonb) RETURNS jsonb
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off

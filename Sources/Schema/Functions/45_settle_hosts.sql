@@ -19,8 +19,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.distrust_ranges(jsonb, timestamptz) IS
-  'Disables range requests until p_until for URL directories in which a range request was answered wrongly. p_done: as '
-  'for settle_hosts(); range_unsafe names the directory. The caller must have locked the hosts.';
+  'Disables range requests until p_until for URL directories where a server has answered a range request wrongly. '
+  'p_done: as for settle_hosts(), with "range_unsafe", the url_directory() of the URL. The caller must have locked the '
+  'hosts.';
 
 CREATE OR REPLACE FUNCTION haul.settle_hosts(p_done jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -73,11 +74,11 @@ END
 $$;
 COMMENT ON FUNCTION haul.settle_hosts(jsonb) IS
   'Updates the hosts of ended leases, as the second half of end_leases(). Frees the places that the leases used. A '
-  'place is one of the concurrent transfers that a host allows. Blocks hosts in trouble. Calls arm() for jobs that '
-  'wait again, and for waiting jobs of hosts that were full and have free places now, so that workers can claim these '
-  'jobs. p_done: one element for each group of leases that ended in the same way, with the number of leases ("ended"), '
-  'the first job ("head") and the longest "delay" of a host. Locks hosts by id, then lanes (the waiting jobs of one '
-  'queue for one host).';
+  'place is one of the concurrent transfers that a host allows. Blocks hosts in trouble. Calls arm(), so that workers '
+  'can claim jobs that wait again, and waiting jobs of hosts that were full and have free places now. p_done: one '
+  'element for each group of leases that ended in the same way, with the number of leases ("ended"), the first job '
+  '("head") and "delay", the longest time in seconds to block the host. Locks hosts by id, then lanes (the waiting '
+  'jobs of one queue for one host).';
 
 CREATE OR REPLACE FUNCTION haul.give_back_places(p_done jsonb) RETURNS integer[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -116,8 +117,8 @@ COMMENT ON FUNCTION haul.give_back_places(jsonb) IS
   'allows. The caller must have locked these hosts. p_done: as for settle_hosts(). If a host has answered, sets its '
   'number of failures to 0. After successes_to_grow() completed jobs, raises a lowered limit by 1. After a transfer '
   'has waited in vain, allows its host one transfer at a time until the host answers. If a host refused some requests '
-  'while others ran, lowers its limit to the number that it served. Returns the ids of the hosts that were full and '
-  'have free places now; NULL = none.';
+  'while others ran, lowers the limit of this host to the number of requests that it served. Returns the ids of the '
+  'hosts that were full and have free places now; NULL = none.';
 
 CREATE OR REPLACE FUNCTION haul.block_hosts(p_done jsonb, p_now timestamptz) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -145,5 +146,4 @@ END
 $$;
 COMMENT ON FUNCTION haul.block_hosts(jsonb, timestamptz) IS
   'Blocks the hosts whose transfers failed because of a problem of the host. A block begins at p_now and lasts for the '
-  'longest "delay" that p_done has for the host. The caller must have locked these hosts. p_done: as for '
-  'settle_hosts().';
+  'longest "delay" of the host in p_done. The caller must have locked these hosts. p_done: as for settle_hosts().';

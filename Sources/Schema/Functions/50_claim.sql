@@ -61,11 +61,11 @@ COMMENT ON FUNCTION haul.claim_band(bigint, bigint, integer, boolean, integer, i
   timestamptz, integer) IS
   'Claims up to p_free_slots jobs of one priority from the lanes of a queue for one store instance (a directory of a '
   'store; 0 = any). A lane is the waiting jobs of one queue for one host and store instance. Creates leases for call '
-  'p_call of worker p_worker. p_floor: NULL = take the first jobs of each lane. Otherwise takes jobs of one priority '
-  'from each lane: the first priority from p_floor on that has waiting jobs or, if there is none, the last priority '
-  'before p_floor. p_since: ignores lanes that were due before this time. A claim that looks at all lanes finds these. '
-  'Returns the number of jobs and "seen", a due time: that of the last lane that it read, or of an earlier lane that '
-  'another session had locked; NULL = it read no lane. Skips locked rows and never waits.';
+  'p_call of worker p_worker. p_floor: NULL = take the first jobs of each lane. Otherwise take the jobs of one '
+  'priority from each lane, as lower_priority() chooses it. p_since: ignore lanes that were due before this time. '
+  'Claims that look at all lanes find these lanes. Returns the number of jobs and "seen", the due time of the last '
+  'lane that the call read. If another session had locked an earlier lane, "seen" is the due time of that lane. NULL = '
+  'the call read no lane. Skips locked rows and never waits.';
 
 CREATE OR REPLACE FUNCTION haul.choose_jobs(
   p_queue integer, p_instance integer, p_lanes tid[], p_hosts tid[], p_floor smallint, p_depth integer,
@@ -141,9 +141,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.lease_jobs(bigint, bigint, integer, boolean, integer, tid[], tid[]) IS
-  'Moves jobs from the table ready to leases of call p_call of worker p_worker, and counts them on their hosts. '
-  'p_places and p_hosts: the ctids that choose_jobs() returned. The caller must have locked the hosts. Skips jobs that '
-  'another session has locked or taken. Returns the number of leases.';
+  'Moves jobs from the table ready to the table lease, for call p_call of worker p_worker. Adds them to the number of '
+  'running jobs of their hosts. p_places and p_hosts: the ctids that choose_jobs() returned. The caller must have '
+  'locked the hosts. Skips jobs that another session has locked or taken. Returns the number of leases.';
 
 CREATE OR REPLACE FUNCTION haul.move_lanes_on(p_queue integer, p_instance integer, p_lanes tid[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -211,8 +211,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, haul, pg_temp SET enable_seqsc
       AND r.priority < p_floor ORDER BY r.priority DESC LIMIT 1))
 $$;
 COMMENT ON FUNCTION haul.lower_priority(integer, integer, integer, smallint) IS
-  'Returns the first priority from p_floor on at which a job of this queue, host and store instance waits. If there is '
-  'none, returns the last such priority before p_floor; NULL = no job waits.';
+  'Returns the lowest priority number, from p_floor on, of a waiting job of this queue, host and store instance. If '
+  'there is none, returns the highest such number below p_floor; NULL = no job waits.';
 
 CREATE OR REPLACE FUNCTION haul.claim_order(p_claim bigint, OUT priorities smallint[], OUT floor smallint)
 LANGUAGE plpgsql IMMUTABLE AS $$
@@ -227,10 +227,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.claim_order(bigint) IS
-  'Returns the order in which a claim, a worker''s call for jobs, looks at the priorities. p_claim: the number of the '
-  'claim. floor: the priority from which the claim takes jobs of a lane (the waiting jobs of one queue for one host); '
-  'NULL = it takes the jobs with the highest priority. Seven of eight claims take the jobs with the highest priority. '
-  'The other claims start at another priority or take other jobs from each lane, so that every job gets its turn.';
+  'Returns in which order a claim looks at the priorities. A claim is one call of a worker for jobs. p_claim: the '
+  'number of the claim. floor: the argument p_floor for claim_band(). Seven of eight claims take the jobs with the '
+  'highest priority; for these claims, floor is NULL. The other claims start at another priority or take other jobs '
+  'from each lane (the waiting jobs of one queue for one host), so that every job gets its turn.';
 
 -- p_seen is what the pool remembers about earlier claims of a worker from a queue. "from": the due time from which
 -- claims look at lanes, by "instance:priority". "next": the next such times. "xid" and "at": when "next" was recorded.
@@ -291,7 +291,7 @@ END
 $$;
 COMMENT ON FUNCTION haul.claim_queue(bigint, bigint, bigint, integer, integer, integer, integer, jsonb) IS
   'Claims up to p_free_slots jobs of a queue by priority. Within one priority, jobs with a part file in the worker''s '
-  'own store instance come first. p_max_running: the queue''s limit of running jobs; NULL = no limit. p_seen: up to '
-  'which due times earlier claims have looked; NULL = look at all waiting jobs. Returns the number of jobs, the new '
+  'own store instance come first. p_max_running: the queue''s limit of running jobs; NULL = no limit. p_seen: the due '
+  'times up to which earlier claims have looked; NULL = look at all waiting jobs. Returns the number of jobs, the new '
   'p_seen ("seen"), and whether another session has locked the row of this queue in queue_gate ("held"). Only queues '
-  'with a limit have such a row. Skips locked rows.';
+  'with a limit have a row in queue_gate. Skips locked rows.';

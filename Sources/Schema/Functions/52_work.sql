@@ -46,8 +46,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.leases_of(bigint, bigint, bigint) IS
-  'Returns the leases that call p_call of a worker created, or only the lease of p_job. Each has everything that the '
-  'worker needs to start or continue the job; [] = there are none. Locks nothing.';
+  'Returns the leases that call p_call of a worker created. p_job: only the lease of this job; NULL = all. Each lease '
+  'has everything that the worker needs to start or continue the job; [] = there are none. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.readable_options(p_options jsonb) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -60,7 +60,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.readable_options(jsonb) IS
-  'Returns p_options. Raises SQLSTATE 22023 if no worker can read them. Earlier versions accepted such options.';
+  'Returns p_options. Raises SQLSTATE 22023 for options that earlier versions accepted but no worker can read.';
 
 CREATE OR REPLACE FUNCTION haul.claimed_by(p_worker bigint, p_call bigint) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -95,8 +95,8 @@ EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit
 END
 $$;
 COMMENT ON FUNCTION haul.claimed_by(bigint, bigint) IS
-  'Returns the leases of one call of a worker, like leases_of(). Leaves out a job whose data raise an error: this job '
-  'fails as internal. If one reply cannot hold all jobs, returns about 16 MiB and releases the other jobs.';
+  'Returns the leases of one call of a worker, like leases_of(). If the data of a job raise an error, this job fails '
+  'with the error class internal. If one reply cannot hold all jobs, returns about 16 MiB and releases the rest.';
 
 CREATE OR REPLACE FUNCTION haul.work(
   p_worker bigint, p_secret text, p_call bigint, p_endings jsonb, p_queues text[], p_free_slots integer)
@@ -142,14 +142,13 @@ END
 $$;
 COMMENT ON FUNCTION haul.work(bigint, text, bigint, jsonb, text[], integer) IS
   'Ends the leases of jobs that a worker has finished, then claims up to p_free_slots jobs (0 = none), in one commit. '
-  'p_call is 1, 2, 3, … for each worker. A call with a repeated number changes nothing and returns the result of the '
-  'first call, so a lost reply loses nothing. A smaller number raises HA006. p_endings: as for end_leases(), with the '
-  'results completed, failed and released. p_queues: names, or NULL for all queues whose store the worker mounts. The '
-  'worker gets no jobs of queues that it has not registered for, and none of stores closed by close_store(). A worker '
-  'holds at most most_leases(). Returns {"settled": [{"job", "token", "state", "delay", "cause"}], "claimed": '
-  '[leases], "contended": true = another session held due jobs, so ask again soon, "wait": seconds until the next '
-  'known job becomes due, "draining", "later": [tokens]}. "later" has leases that another session blocks; pass their '
-  'endings to a later call. Leases that the worker had lost are in no list.';
+  'p_call is 1, 2, 3, … for each worker. A repeated number changes nothing and returns the first result. A smaller '
+  'number raises HA006. p_endings: as for end_leases(), with the results completed, failed and released. p_queues: '
+  'names; NULL = all queues whose store the worker mounts. The worker gets no jobs of queues that it has not '
+  'registered for, or of stores closed by close_store(). A worker holds at most most_leases() jobs. Returns '
+  '{"settled": [{"job", "token", "state", "delay", "cause"}], "claimed": [leases], "contended": true = another session '
+  'held due jobs, ask again soon, "wait": seconds until the next known job is due, "draining", "later": [tokens]}. '
+  '"later" has leases that another session blocks; pass their endings to a later call. No list has lost leases.';
 
 CREATE OR REPLACE FUNCTION haul.claim_jobs(
   p_worker bigint, p_call bigint, p_claim bigint, p_queues text[], p_free_slots integer, p_seen jsonb,
@@ -295,16 +294,16 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.next_due(integer, integer, jsonb) IS
-  'Returns when waiting jobs of a queue are due next: a row for each priority with such jobs, for this store instance '
-  'and for 0 (any instance). p_seen: as for claim_queue().';
+  'Returns when waiting jobs of a queue become due next. Returns a row for each priority with waiting jobs, for this '
+  'store instance (a directory of a store) and for 0 (any instance). p_seen: as for claim_queue().';
 
 CREATE OR REPLACE FUNCTION haul.look_from(p_seen jsonb, p_instance integer, p_priority integer) RETURNS timestamptz
 LANGUAGE sql STABLE AS $$
   SELECT coalesce((p_seen -> 'from' ->> (p_instance || ':' || p_priority))::timestamptz, '-infinity')
 $$;
 COMMENT ON FUNCTION haul.look_from(jsonb, integer, integer) IS
-  'Returns the due time from which a claim looks for jobs of a store instance and priority, according to p_seen, the '
-  'memory of earlier claims; -infinity = it looks at all jobs.';
+  'Returns the due time from which a claim looks for jobs of a store instance and priority; -infinity = the claim '
+  'looks at all jobs. p_seen: as for claim_queue().';
 
 CREATE OR REPLACE FUNCTION haul.settled_before(p_endings jsonb) RETURNS jsonb
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -322,8 +321,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.settled_before(jsonb) IS
-  'Returns the results of those leases in p_endings that an earlier call has ended: [{"job", "token", "state": now, '
-  '"cause", "delay": seconds}]. Leaves out jobs that the pool had already given to other workers.';
+  'Returns the results of those leases in p_endings that an earlier call has ended: [{"job", "token", "state": the '
+  'present state, "cause", "delay": seconds}]. Leaves out jobs that the pool had already given to other workers.';
 
 CREATE OR REPLACE FUNCTION haul.is_idle(p_worker bigint, p_secret text, p_queues text[]) RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$

@@ -66,14 +66,14 @@ $$;
 COMMENT ON FUNCTION haul.heartbeat(bigint, text, bigint, jsonb, jsonb) IS
   'Extends all leases of a worker and records its progress. p_seen: the last call whose reply the worker has read. '
   'p_holding: all jobs that the worker believes it holds, [{"job", "token", "bytes", "total", "rate", '
-  '"waits_for_disk"}]. p_received: bytes per second of all its transfers, including those that have just ended, '
-  '[{"queue", "batch", "rate"}]; NULL = the sum of p_holding. Returns {"expiry": seconds, "draining", "peers": how '
-  'many other workers could take the same jobs, "lost": [tokens], "commands": [{"job", "token", "command"}], '
+  '"waits_for_disk"}]. p_received: bytes per second of all transfers of the worker, including transfers that have just '
+  'ended, [{"queue", "batch", "rate"}]; NULL = the sum of p_holding. Returns {"expiry": seconds, "draining", "peers": '
+  'how many other workers could take the same jobs, "lost": [tokens], "commands": [{"job", "token", "command"}], '
   '"unlisted": [{"job", "token"}]}. "lost" has the leases in p_holding that the worker no longer has. "unlisted" has '
-  'the leases of calls up to p_seen that are missing from p_holding. The worker should release them. The worker''s '
-  'leases are valid for "expiry" seconds from the moment at which it sent the call. Waits only for locks of the '
-  'worker''s own rows. Also locks hosts and their lanes (the waiting jobs of one queue for one host), but skips those '
-  'that another session has locked.';
+  'the leases of calls up to p_seen that are missing from p_holding. The worker should release these leases. The '
+  'worker''s leases are valid for "expiry" seconds from the moment when the worker sent the call. Waits only for locks '
+  'of the worker''s own rows. Also locks hosts and their lanes (the waiting jobs of one queue for one host), but skips '
+  'rows that another session has locked.';
 
 CREATE OR REPLACE FUNCTION haul.peers(p_worker bigint) RETURNS bigint
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
@@ -137,9 +137,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.hear_hosts(bigint, jsonb) IS
-  'Restores the full limits of hosts that answer again, so that workers claim more of their jobs. A host counts as '
-  'answering if a transfer of this worker has received bytes or waits for a disk. The transfer must have begun after '
-  'the host''s last block. p_holding: as for heartbeat(). Skips locked rows.';
+  'Restores the full limits of hosts that answer again, so that workers can claim more jobs of these hosts. A host '
+  'counts as answering if a transfer of this worker has received bytes or waits for a disk. The transfer must have '
+  'begun after the host''s last block. p_holding: as for heartbeat(). Skips locked rows.';
 
 CREATE OR REPLACE FUNCTION haul.checkpoint(p_worker bigint, p_secret text, p_points jsonb) RETURNS bigint[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off

@@ -30,6 +30,6 @@ $$;
 COMMENT ON FUNCTION haul.sign_stores(bigint, text, jsonb) IS
   'Records the signs of a worker. A sign is a file with the worker''s number in a store directory. A missing sign '
   'shows that the directory is a copy. p_signs has one element for each store directory (instance) that the worker '
-  'could write and read: [{"instance", "fresh": true = made just now, "unseen": [workers whose signs it did not '
-  'find]}]. Returns the other live workers that have signed the same instances: [{"instance", "worker", "machine", '
+  'could write and read: [{"instance", "fresh": true = made just now, "unseen": [workers whose signs this worker did '
+  'not find]}]. Returns the other live workers that have signed the same instances: [{"instance", "worker", "machine", '
   '"age": age of the sign in seconds, "misses": whether that worker does not find the caller''s sign}].';

@@ -73,8 +73,8 @@ $$;
 COMMENT ON FUNCTION haul.rescue() IS
   'Runs one round of rescue: takes back the jobs of dead workers. The leader, the session that runs maintenance, calls '
   'it every second. A worker is dead if its leases have expired, or if its session is gone and its last heartbeat is '
-  'older than session_grace(). Returns {"grace": true = it takes back no jobs yet, "rescued": [{"job", "token", '
-  '"state"}], "workers": [ids]}.';
+  'older than session_grace(). Returns {"grace": true = this round takes back no jobs yet, "rescued": [{"job", '
+  '"token", "state"}], "workers": [ids]}.';
 
 -- If all workers are processes of one machine, a process that starts there can see which of them have ended.
 CREATE OR REPLACE FUNCTION haul.rescue_workers(p_workers bigint[]) RETURNS jsonb
@@ -117,9 +117,10 @@ END
 $$;
 COMMENT ON FUNCTION haul.rescue_worker(bigint) IS
   'Takes back the jobs of a worker at once, even if its leases have not expired. An operator calls this if the worker '
-  'hangs or is unreachable. The worker gets no new jobs. If the worker still runs, its next heartbeat reports this, '
-  'and the worker ends. Returns how many jobs were taken back, whether the worker had stopped or died before, and how '
-  'many jobs the worker keeps until another session unlocks their hosts. All are NULL if the worker does not exist.';
+  'hangs or is unreachable. The worker gets no new jobs. A worker that still runs learns from its next heartbeat that '
+  'it has lost the jobs, and ends. Returns how many jobs were taken back, whether the worker had stopped or died '
+  'before, and how many jobs the worker keeps until another session unlocks their hosts. All results are NULL if the '
+  'worker does not exist.';
 
 CREATE OR REPLACE FUNCTION haul.watch_holders(p_known jsonb, p_now timestamptz) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$

@@ -191,6 +191,6 @@ $$;
 COMMENT ON FUNCTION haul.promote(integer) IS
   'Maintenance: lets waiting jobs start. Makes up to p_limit scheduled jobs ready to start when their start time has '
   'come ("due"). An interrupted job waits up to hold_time() for a worker with its part file. After that, this function '
-  'lets any worker take the job, for up to p_limit jobs ("unheld"). Also switches up to p_limit waiting jobs from '
-  'hosts in trouble to mirrors. Returns the numbers "due" and "unheld". If another session locks a host for longer '
-  'than 200 ms, leaves the jobs of this host to another call.';
+  'lets any worker take the job. It does this for up to p_limit jobs ("unheld"). Also switches up to p_limit waiting '
+  'jobs from hosts in trouble to mirrors. Returns the numbers "due" and "unheld". If another session locks a host for '
+  'longer than 200 ms, leaves the jobs of this host to another call.';

@@ -55,8 +55,8 @@ COMMENT ON FUNCTION haul.mend_clock(timestamptz, interval) IS
 
 CREATE OR REPLACE FUNCTION haul.mended_at_once() RETURNS integer LANGUAGE sql IMMUTABLE RETURN 20000;
 COMMENT ON FUNCTION haul.mended_at_once() IS
-  'Returns how many retries, how many interrupted jobs and how many hosts mend_times() corrects in one maintenance '
-  'round.';
+  'Returns a limit for one maintenance round: mend_times() corrects at most this many retries, this many hosts and '
+  'this many interrupted jobs.';
 
 CREATE OR REPLACE FUNCTION haul.mend_times(p_limit integer) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -164,9 +164,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.mend_hosts(integer) IS
-  'Corrects the times of at most p_limit hosts of clock_host and of their lanes (the waiting jobs of one queue for one '
-  'host), as described in mend_clock(). A host stays in clock_host while another session has locked it or one of its '
-  'lanes. Locks hosts by id, then lanes, and never waits.';
+  'Corrects the times of at most p_limit hosts in the table clock_host, and of their lanes (the waiting jobs of one '
+  'queue for one host), as described in mend_clock(). A host stays in clock_host while another session has locked it '
+  'or one of its lanes. Locks hosts by id, then lanes, and never waits.';
 
 CREATE OR REPLACE FUNCTION haul.mended_block(p_host integer, p_until timestamptz) RETURNS timestamptz
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$

@@ -17,8 +17,8 @@
 CREATE OR REPLACE FUNCTION haul.submission_patience() RETURNS interval
 LANGUAGE sql IMMUTABLE RETURN interval '2 minutes';
 COMMENT ON FUNCTION haul.submission_patience() IS
-  'Returns how long the sender of a submission may go without renewing it. After that, maintenance removes the lines '
-  'of the submission.';
+  'Returns how long a submission stays if its sender does not call renew_submission(). After that, maintenance removes '
+  'the lines of the submission.';
 
 CREATE OR REPLACE FUNCTION haul.begin_submission(p_queue text, p_renewed boolean DEFAULT false) RETURNS uuid
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -106,8 +106,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.clear_submissions(integer) IS
-  'Maintenance: removes up to p_limit staged lines of submissions whose senders were silent for submission_patience() '
-  'or whose sessions have ended. Returns the number of lines.';
+  'Maintenance: removes up to p_limit staged lines of submissions whose session has ended, or whose sender has not '
+  'called renew_submission() for submission_patience(). Returns the number of lines.';
 
 CREATE OR REPLACE FUNCTION haul.origin_of(p_url text) RETURNS text
 LANGUAGE sql IMMUTABLE
@@ -135,8 +135,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.lines_of_other_hosts(uuid, bigint) IS
-  'Returns the numbers of those lines of a submission, up to p_last, whose host differs from host_of() of their URL. '
-  'Locks nothing.';
+  'Returns the numbers of wrong lines of a submission, up to line p_last: lines whose host is not the result of '
+  'host_of() for their URL. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.refuse_host(p_line bigint) RETURNS void
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -147,7 +147,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.refuse_host(bigint) IS
-  'Raises HA004 with a message that the host of line p_line is not the host of the URL on this line. Does nothing if '
+  'Raises HA004 with the message that the host in line p_line is not the host of the URL in this line. Does nothing if '
   'p_line is NULL.';
 
 CREATE OR REPLACE FUNCTION haul.check_submission(
@@ -243,10 +243,10 @@ END
 $$;
 COMMENT ON FUNCTION haul.check_submission(uuid, text, text, boolean, integer, bigint) IS
   'Finds wrong lines of a submission before any line becomes a job. A line is wrong if it contradicts another line or '
-  'an existing job, or if its host is not the host of its URL. p_on_duplicate decides about a line whose path an '
-  'existing job has. skip or refresh: if the job has the same URL, the line counts as this job; otherwise the line is '
-  'wrong. replace: existing jobs do not make a line wrong. error: a line is wrong if a job or an earlier line has its '
-  'path. p_remove: whether to remove the wrong lines from the submission. Returns {"count": number of wrong lines, '
+  'an existing job, or if its host is not the host of its URL. p_on_duplicate says what to do if an existing job has '
+  'the path of a line. skip or refresh: if the job has the same URL, the line refers to this job; otherwise the line '
+  'is wrong. replace: existing jobs do not make a line wrong. error: a line is wrong if a job or an earlier line has '
+  'its path. p_remove: whether to remove the wrong lines from the submission. Returns {"count": number of wrong lines, '
   '"removed": number of jobs that will not be created because these lines were removed, "first": [{"line", "path", '
   '"other_line", "job", "directory", "host"}]}. "first" has the first p_limit wrong lines. "host" is the host of the '
   'line, if it is not the host of the URL. Otherwise "other_line" is the earlier line with the path, or "job" is the '
@@ -294,8 +294,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.refused_option(jsonb) IS
-  'Returns the name of the first option that may not be submitted; NULL = all may be. This is the result of '
-  'wrong_option(), or "options" if p_options without its mirrors exceeds 64 KiB. Mirrors have their own limits.';
+  'Returns the name of the first option that may not be submitted; NULL = all may be submitted. First returns what '
+  'wrong_option() finds. If it finds nothing and p_options without "mirrors" exceeds 64 KiB, returns "options". '
+  'Mirrors have their own limits.';
 
 -- Options that earlier versions accepted must not keep a lease from ending.
 CREATE OR REPLACE FUNCTION haul.number_option(p_options jsonb, p_name text) RETURNS integer

@@ -68,11 +68,11 @@ COMMENT ON FUNCTION haul.submit(uuid, text, text, smallint, jsonb, interval, tex
   '"requeued": failed or cancelled jobs that wait again, with the options given now, "refreshed": completed jobs that '
   'ask the server again, "elsewhere": [{"kind", "name", "jobs"}], "unchecked", "unapplied", "others": ids for '
   'p_others, "first" and "last": lowest and highest id of the jobs that these lines created or matched (null = none), '
-  '"left"}. The first four add up to the lines of this step. "elsewhere" counts jobs in another batch, if a batch is '
-  'given, or in another queue. "unchecked" counts jobs that do not require the digest of their line and do not have it '
-  'as a result. "unapplied" counts jobs that lack other options of their line. Raises HA003 if the queue does not '
-  'exist, and HA004 for an invalid option or a host that is not the host of the URL. Raises HA007 if the submission '
-  'has ended, and HA008 if another job has the path.';
+  '"left"}. The first four numbers add up to the number of lines in this step. "elsewhere" counts jobs in another '
+  'batch, if a batch is given, or in another queue. "unchecked" counts jobs whose line has a digest that is not in the '
+  'options of the job and is not the digest of its file. "unapplied" counts jobs that lack another option of their '
+  'line. Raises HA003 if the queue does not exist, and HA004 for an invalid option or a host that is not the host of '
+  'the URL. Raises HA007 if the submission has ended, and HA008 if another job has the path.';
 
 CREATE OR REPLACE FUNCTION haul.met_jobs(p_submission uuid, p_store integer, p_last bigint, p_on_duplicate text)
 RETURNS bigint[]
@@ -99,8 +99,8 @@ END
 $$;
 COMMENT ON FUNCTION haul.met_jobs(uuid, integer, bigint, text) IS
   'For each line of a submission up to p_last, records which job has the path of the line. Returns these jobs. Raises '
-  'HA008 if such a job has another URL than its line. If p_on_duplicate is error, raises HA008 for any line whose path '
-  'a job has.';
+  'HA008 if the URL of such a job differs from the URL of the line. If p_on_duplicate is error, raises HA008 if any '
+  'job has the path of a line.';
 
 CREATE OR REPLACE FUNCTION haul.try_again(
   p_submission uuid, p_queue haul.queue, p_options jsonb, p_last bigint, p_met bigint[], p_on_duplicate text,
@@ -131,10 +131,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.try_again(uuid, haul.queue, jsonb, bigint, bigint[], text) IS
-  'Queues those of the jobs p_met again whose paths are in the lines of a submission: failed and cancelled jobs and, '
-  'if p_on_duplicate is refresh, jobs that completed before the submission began. Gives these jobs the options of '
-  'their lines. Returns both groups of jobs. The caller must then call arm() for these jobs, so that workers can claim '
-  'them. Locks outcomes in job order.';
+  'p_met: the jobs that have the paths of lines of a submission. Queues these jobs again if they have failed or were '
+  'cancelled. If p_on_duplicate is refresh, also queues the ones that completed before the submission began. Gives the '
+  'queued jobs the options of their lines. Returns both groups of queued jobs. The caller must then call arm() for '
+  'these jobs, so that workers can claim them. Locks outcomes in job order.';
 
 CREATE OR REPLACE FUNCTION haul.compare_met(
   p_submission uuid, p_queue integer, p_batch integer, p_options jsonb, p_last bigint, p_met bigint[],
@@ -265,9 +265,9 @@ END
 $$;
 COMMENT ON FUNCTION haul.begin_step(uuid, text, text, integer) IS
   'Begins a step of a submission with up to p_limit lines. Creates missing batches, partitions and hosts. Returns the '
-  'queue, the batch (NULL = none), the number of lines in this step, and the highest number of these lines (NULL = no '
-  'line is left). The queue cannot be deleted before the commit. Raises HA003 if the queue does not exist, and HA007 '
-  'if the submission has ended. Locks the submission.';
+  'queue, the batch (NULL = none), the number of lines in this step, and the highest line number in this step (NULL = '
+  'no line is left). The queue cannot be deleted before the commit. Raises HA003 if the queue does not exist, and '
+  'HA007 if the submission has ended. Locks the submission.';
 
 CREATE OR REPLACE FUNCTION haul.keep_queue(p_queue text) RETURNS haul.queue
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$

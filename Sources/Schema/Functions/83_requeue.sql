@@ -106,7 +106,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.refresh_jobs(bigint[], timestamptz, integer) IS
-  'Queues those of p_jobs again that completed before p_since, so that they ask their sources whether the files have '
-  'changed. Keeps the downloaded files until new ones replace them. Skips jobs that wait or run, and jobs that skipped '
-  'their file because it existed. Returns the queued jobs. As its last step, the caller must call arm() for these '
-  'jobs, so that workers can claim them. Locks the outcomes of all p_jobs in job order.';
+  'Queues jobs of p_jobs again if they completed before p_since. These jobs then ask their servers whether the files '
+  'have changed. Keeps the downloaded files until new ones replace them. Skips jobs that wait or run, and jobs that '
+  'skipped their file because it existed. Returns the queued jobs. As its last step, the caller must call arm() for '
+  'these jobs, so that workers can claim them. Locks the outcomes of all p_jobs in job order.';

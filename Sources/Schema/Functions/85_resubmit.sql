@@ -34,9 +34,9 @@ $$;
 COMMENT ON FUNCTION haul.finished_lines(uuid, text, jsonb) IS
   'Returns the lines of a submission whose path has a completed job with the same URL. haul get calls this function '
   'and then checks whether the files still exist, because only haul get can see the files. path: the path of the '
-  'finished file. bytes: its size. digest: a digest that the submission requires and that was not verified at '
-  'download. If p_options ask to replace or rename files, the function considers only jobs with the same setting of '
-  'if_exists, and only while jobs of their queue wait or run.';
+  'finished file. bytes: the size of this file. digest: a digest that the submission requires and that was not '
+  'verified at download. If p_options ask to replace or rename files, the function considers only jobs with the same '
+  'setting of if_exists, and only while jobs of their queue wait or run.';
 
 -- Only one session per store runs this at a time. A second session waits and then finds the jobs of the first.
 -- Otherwise submit() would skip them as foreign jobs, and their files would not belong to the second session.
@@ -94,14 +94,15 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.resubmit(uuid, text, text, jsonb, bigint[]) IS
-  'Lets existing jobs take over lines of a submission. Call it before submit(), for users who want files now. Removes '
-  'the lines p_done, whose files exist. If p_options ask to download existing files again, moves the jobs of these '
-  'lines to this queue, so that finished_lines() finds them while jobs of this queue wait or run. Jobs with the paths '
-  'of other lines take over the content of these lines, in this queue and batch. These jobs wait again, and their '
-  'earlier attempts no longer count. Saved bytes of the same URL are kept. Removes these lines too. p_options: as for '
-  'submit(). Returns {"taken_over": number of jobs, "unfinished": number of jobs that had not ended and keep their '
-  'URL, "lines": number of removed lines}. Raises HA003 if the queue does not exist, and HA004 for an invalid option. '
-  'Raises HA007 if one of these jobs is running or was just changed.';
+  'Gives existing jobs the content of lines of a submission, for users who want files now. Call it before submit(). '
+  'p_done: numbers of the lines whose files exist; removes these lines. If p_options ask to download existing files '
+  'again, moves the jobs of the lines p_done to queue p_queue, so that finished_lines() finds these jobs while jobs of '
+  'this queue wait or run. If a job has the path of another line, the job takes over the content of that line, in '
+  'queue p_queue and batch p_batch. The job waits again, and its earlier attempts no longer count. It keeps saved '
+  'bytes of the same URL. Also removes the lines that jobs have taken over. p_options: as for submit(). Returns '
+  '{"taken_over": number of jobs, "unfinished": number of jobs that had not ended and keep their URL, "lines": number '
+  'of removed lines}. Raises HA003 if the queue does not exist, and HA004 for an invalid option. Raises HA007 if one '
+  'of these jobs is running or was just changed.';
 
 CREATE OR REPLACE FUNCTION haul.detach(
   p_jobs bigint[], p_others bigint[], OUT free bigint[], OUT ended bigint, OUT completed bigint[])
@@ -133,7 +134,7 @@ RETURN CASE WHEN p_job.mirror IS NOT NULL AND p_job.url = p_url
   THEN haul.mirror_of(haul.url_in_use(p_job.url, p_job.options, p_job.mirror), p_options) END;
 COMMENT ON FUNCTION haul.mirror_kept(haul.job, text, jsonb) IS
   'Returns the mirror that a job continues to use after it takes over a line with this URL and these options. The '
-  'result is a number among the mirrors of the line. Returns NULL if the line does not name both the job''s own URL '
+  'result is the number of this mirror in the new line. Returns NULL if the line does not name both the job''s own URL '
   'and the mirror in use.';
 
 CREATE OR REPLACE FUNCTION haul.take_over_lines(
@@ -193,8 +194,9 @@ COMMENT ON FUNCTION haul.take_over_lines(uuid, integer, integer, smallint, jsonb
   'Copies the URL and options of staged lines into their jobs, then deletes these lines. Call it for jobs that '
   'detach() has returned. If a job has several lines, the first line counts. The jobs wait again, and their earlier '
   'attempts no longer count. p_completed: jobs whose files exist. These jobs replace the file, unless their line sets '
-  'if_exists. The same applies to jobs that were waiting to check for a newer file. p_priority: new priority; NULL = keep the old one. p_after: delay before the start; '
-  'NULL or 0 = start at once. Also calls arm(), so that workers can claim the jobs. Returns the number of lines.';
+  'if_exists. Jobs that were waiting to check for a newer file do the same. p_priority: new priority; NULL = keep the '
+  'old one. p_after: delay before the start; NULL or 0 = start at once. Also calls arm(), so that workers can claim '
+  'the jobs. Returns the number of lines.';
 
 CREATE OR REPLACE FUNCTION haul.require_all_free(p_jobs bigint[], p_free bigint[]) RETURNS void
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -216,5 +218,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.require_all_free(bigint[], bigint[]) IS
-  'Raises HA007 for the first of p_jobs that is not in p_free. The message names the worker that runs it, if there is '
-  'one. Locks nothing.';
+  'Raises HA007 for the first of p_jobs that is not in p_free. If a worker runs this job, the message names the '
+  'worker. Locks nothing.';

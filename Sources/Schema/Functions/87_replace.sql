@@ -92,7 +92,7 @@ COMMENT ON FUNCTION haul.replace(uuid, text, text, smallint, jsonb, interval, in
   'job is running, asks its worker to stop it, and moves the line behind all others for a later call. p_unfinished: '
   'true = completed and cancelled jobs stay as they are. Other arguments: as for submit(). Returns {"replaced": number '
   'of jobs, "skipped": number of lines that repeat another line or whose jobs stay, "waiting": number of lines moved '
-  'behind all others, "moved": [{"batch", "jobs": number of jobs that left this other batch}], "first" and "last": '
+  'behind all others, "moved": [{"batch": another batch, "jobs": number of jobs that left it}], "first" and "last": '
   'lowest and highest id of the jobs that took over a line (null = none), "left": how many of these p_limit lines '
   'remain for submit()}. Raises HA003 if the queue does not exist, and HA004 like submit(). Raises HA007 if the '
   'submission has ended or, with p_unfinished, a job has just completed.';

@@ -180,7 +180,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
   SELECT b.id FROM haul.batch b WHERE p_selector = jsonb_build_object('batch', b.name)
 $$;
 COMMENT ON FUNCTION haul.whole_batch(jsonb) IS
-  'Returns the id of the batch if a selector means a whole batch; NULL if it has other keys.';
+  'Returns the id of the batch if "batch" is the only key of a selector; otherwise NULL.';
 
 CREATE OR REPLACE FUNCTION haul.take_out(
   p_what text, p_selector jsonb, p_limit integer, p_sweep bigint, OUT changed integer, OUT more boolean,
@@ -215,7 +215,7 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET ji
 $$;
 COMMENT ON FUNCTION haul.pause(jsonb, integer, bigint) IS
   'Pauses the waiting jobs of a selector. Asks the workers of running jobs to stop these jobs and keep their progress. '
-  'Changes up to p_limit jobs per call. While "more" is true, call it again with the first "sweep" as p_sweep.';
+  'Changes up to p_limit jobs per call. If "more" is true, call it again with p_sweep = "sweep" of the first reply.';
 
 CREATE OR REPLACE FUNCTION haul.cancel(
   p_selector jsonb, p_limit integer DEFAULT 10000, p_sweep bigint DEFAULT NULL,
@@ -236,8 +236,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.take_back(integer, text[], bigint) IS
-  'Ends the pending command on a whole batch for resume() and retry(). Does this only if p_sweep is NULL, in the first '
-  'step, and if the command is one of p_what. Returns the number of the last command on the batch, to pass as p_sweep '
+  'Ends the pending command on a whole batch for resume() and retry(), but only in the first step (p_sweep is NULL), '
+  'and only if the command is one of p_what. Returns the number of the last command on the batch, to pass as p_sweep '
   'in later steps; 0 without a batch. NULL = a newer command has replaced command p_sweep and takes precedence.';
 
 -- Lets paused jobs wait again in their old order, and withdraws a pause that a worker has not carried out.

@@ -18,8 +18,8 @@ END
 $$;
 COMMENT ON FUNCTION haul.take_back_command(jsonb, text, text, integer) IS
   'Withdraws p_command from running jobs of a selector whose workers have not carried out the command yet. p_limit: '
-  'from at most this many jobs; NULL = from all. For the "state" of the selector, these jobs count as jobs in the '
-  'state p_state. Returns these jobs. Locks leases in job order.';
+  'maximum number of these jobs; NULL = no limit. If the selector has the key "state", it matches these jobs only if '
+  'its value is p_state. Returns these jobs. Locks leases in job order.';
 
 CREATE OR REPLACE FUNCTION haul.redo(p_jobs bigint[]) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
@@ -40,8 +40,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.redo(bigint[]) IS
-  'Queues those of p_jobs again that are completed. haul verify --requeue calls it for missing and damaged files. '
-  'Returns the number of jobs.';
+  'Queues the completed jobs of p_jobs again. haul verify --requeue calls it for missing and damaged files. Returns '
+  'the number of jobs.';
 
 CREATE OR REPLACE FUNCTION haul.retry(
   p_selector jsonb, p_limit integer DEFAULT 10000, p_sweep bigint DEFAULT NULL, p_if_exists text DEFAULT NULL,

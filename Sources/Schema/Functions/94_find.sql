@@ -51,9 +51,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.newest_jobs(text, text, integer, bigint, integer) IS
-  'Returns the ids of the newest p_limit jobs below p_before. Uses an index on the state, on the error class of failed '
-  'jobs or on the batch; NULL = any. Skips no job that matches these arguments, but may also return other jobs, which '
-  'the caller must remove.';
+  'Returns the ids of the newest p_limit jobs below p_before that may match p_state, p_error (an error class of failed '
+  'jobs) and p_batch; NULL = any. Uses one index, so the result may contain jobs that do not match all arguments. The '
+  'caller must remove these jobs.';
 
 CREATE OR REPLACE FUNCTION haul.find_jobs(
   p_selector jsonb, p_text text, p_before bigint, p_limit integer, p_look integer, OUT jobs bigint[], OUT older bigint)
@@ -105,5 +105,5 @@ END
 $$;
 COMMENT ON FUNCTION haul.find_jobs(jsonb, text, bigint, integer, integer) IS
   'Returns up to p_limit jobs of a selector ({} = all) with ids below p_before, newest first. p_text: only jobs whose '
-  'path or URL contains this text, ignoring case; NULL = any. The URL is compared as in the view jobs. Reads at most '
-  'about p_look jobs. older: the value of p_before for the next page; NULL = there are no more jobs.';
+  'path or URL contains this text, ignoring case; NULL = any. The URL is compared as the view jobs shows it. Reads at '
+  'most about p_look jobs. older: the value of p_before for the next page; NULL = there are no more jobs.';

@@ -34,7 +34,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp
   SELECT p.id FROM haul.pool p
 $$;
 COMMENT ON FUNCTION haul.pool_id() IS
-  'Returns the id of the pool. It distinguishes the part files of this pool from those of other pools on the same '
+  'Returns the id of the pool. The id distinguishes part files of this pool from part files of other pools in the same '
   'store.';
 
 CREATE OR REPLACE FUNCTION haul.create_queue(p_name text, p_store text) RETURNS integer
@@ -167,9 +167,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.block_host(text, interval) IS
-  'Stops new starts on a host for p_for; NULL = until unblock_host(). Running transfers continue. Never shortens a '
-  'block that the host requested or that failures caused, but may shorten an operator''s block. Raises HA004 for an '
-  'invalid host name.';
+  'Blocks a host: starts no more of its jobs for p_for; NULL = until unblock_host() is called. Running transfers '
+  'continue. Never shortens a block that the host requested or that failures caused, but may shorten an operator''s '
+  'block. Raises HA004 for an invalid host name.';
 
 CREATE OR REPLACE FUNCTION haul.unblock_host(
   p_name text, OUT scheduled integer, OUT next_due double precision, OUT last_due double precision)
@@ -214,8 +214,8 @@ END
 $$;
 COMMENT ON FUNCTION haul.wake_lanes(integer[]) IS
   'Makes waiting jobs of these hosts due now, so that workers can claim them. Changes lanes (the waiting jobs of one '
-  'queue for one host) that wait for a time. If the host allows more transfers, also changes parked lanes, which have '
-  'no due time. The caller must have locked the hosts. Locks lanes in key order.';
+  'queue for one host) that have a later due time. If the host of a lane allows more transfers, also changes the lane '
+  'if it is parked (has no due time). The caller must have locked the hosts. Locks lanes in key order.';
 
 CREATE OR REPLACE FUNCTION haul.unset_host(p_name text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -231,8 +231,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.unset_host(text) IS
-  'Deletes the policy for a pattern. Its hosts get the next matching policy, or the default. Raises HA003 if there is '
-  'no such policy.';
+  'Deletes the policy for a pattern. The hosts that match the pattern get the next matching policy, or the default. '
+  'Raises HA003 if there is no such policy.';
 
 CREATE OR REPLACE FUNCTION haul.apply_policies(p_pattern text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -252,5 +252,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.apply_policies(text) IS
-  'Applies the current policies (limits that operators set) to the hosts that match p_pattern, and makes their waiting '
-  'jobs due. Locks the hosts in id order, then lanes (the waiting jobs of one queue for one host).';
+  'Applies the current policies (limits that operators set) to the hosts that match p_pattern, and makes the waiting '
+  'jobs of these hosts due. Locks the hosts in id order, then lanes (the waiting jobs of one queue for one host).';

@@ -119,7 +119,7 @@ LEFT JOIN haul.checkpoint c ON c.job = l.job;
 COMMENT ON VIEW haul.running IS 'Jobs under lease now, with their progress at the last heartbeat.';
 COMMENT ON COLUMN haul.running.job IS 'Id of the job.';
 COMMENT ON COLUMN haul.running.worker IS 'Id of the worker that holds the lease.';
-COMMENT ON COLUMN haul.running.machine IS 'Host name of that worker''s machine.';
+COMMENT ON COLUMN haul.running.machine IS 'Host name of the machine on which the worker runs.';
 COMMENT ON COLUMN haul.running.queue IS 'Name of the job''s queue.';
 COMMENT ON COLUMN haul.running.host IS 'Host whose limit the job counts against.';
 COMMENT ON COLUMN haul.running.path IS 'Path of the file when it is finished.';

@@ -32,14 +32,14 @@ FROM haul.worker w;
 COMMENT ON VIEW haul.workers IS 'Every worker process that has ever registered, one row each.';
 COMMENT ON COLUMN haul.workers.worker IS 'Worker id. Ids are never reused.';
 COMMENT ON COLUMN haul.workers.machine IS 'Host name of the worker''s machine.';
-COMMENT ON COLUMN haul.workers.pid IS 'Process id on that machine.';
+COMMENT ON COLUMN haul.workers.pid IS 'Process id of the worker.';
 COMMENT ON COLUMN haul.workers.version IS 'Haul version of the worker.';
 COMMENT ON COLUMN haul.workers.state IS
   'alive; silent (no heartbeat for 3 s); dead (its leases expired, or the pool took its jobs back); draining; or '
   'stopped (it stopped gracefully).';
 COMMENT ON COLUMN haul.workers.running IS
-  'Number of jobs that the worker holds. It may exceed concurrency, because jobs that rename finished files or wait '
-  'for silent hosts do not count toward that limit.';
+  'Number of jobs that the worker holds. The number may exceed concurrency, because jobs that rename finished files or '
+  'wait for silent hosts do not count toward that limit.';
 COMMENT ON COLUMN haul.workers.concurrency IS 'Maximum number of transfers that the worker runs at once.';
 COMMENT ON COLUMN haul.workers.rate IS
   'Current rate of all the worker''s transfers in bytes per second, including transfers that have just ended.';
@@ -70,8 +70,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp
   WHERE q.id = p_queue AND w.stopped_at IS NULL AND w.expires_at > clock_timestamp() AND NOT w.draining
 $$;
 COMMENT ON FUNCTION haul.serving_workers(integer) IS
-  'Returns the number of live workers that mount the store of this queue and claim from the queue. Draining workers '
-  'do not count.';
+  'Returns how many live workers mount the store of this queue, claim from the queue and do not drain.';
 
 CREATE OR REPLACE FUNCTION haul.is_queue_served(p_queue integer, p_instance integer) RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -121,7 +120,7 @@ LEFT JOIN (
 WHERE q.deleted_at IS NULL;
 COMMENT ON VIEW haul.queues IS
   'Queues with exact counts of their waiting and running jobs. Counting a million queued jobs takes some tenths of a '
-  'second. Columns that you do not select are not counted.';
+  'second. PostgreSQL counts jobs only for the columns that you select.';
 COMMENT ON COLUMN haul.queues.queue IS 'Queue name.';
 COMMENT ON COLUMN haul.queues.store IS 'Name of the store that the queue''s files are saved in.';
 COMMENT ON COLUMN haul.queues.paused IS 'Whether the queue is paused. None of its jobs start during a pause.';
@@ -135,8 +134,9 @@ COMMENT ON COLUMN haul.queues.rate IS
   'Current rate of all the queue''s transfers in bytes per second, including transfers that have just ended.';
 COMMENT ON COLUMN haul.queues.max_running IS
   'Maximum number of the queue''s jobs that run at once, pool-wide; NULL = no limit.';
-COMMENT ON COLUMN haul.queues.weight IS 'How often a worker looks in this queue first, relative to its other queues.';
-COMMENT ON COLUMN haul.queues.defaults IS 'Options for jobs that do not set these options when they are submitted.';
+COMMENT ON COLUMN haul.queues.weight IS
+  'How often a worker looks in this queue first, relative to the other queues of the worker.';
+COMMENT ON COLUMN haul.queues.defaults IS 'Options for jobs that are submitted without these options.';
 COMMENT ON COLUMN haul.queues.workers IS
   'Number of live workers that mount the queue''s store and claim from the queue. If it is 0, no jobs of the queue '
   'start.';
@@ -149,7 +149,7 @@ COMMENT ON VIEW haul.stores IS 'Directories that were initialised as parts (inst
 COMMENT ON COLUMN haul.stores.store IS 'Store name. Rows with the same name are separate directories of one store.';
 COMMENT ON COLUMN haul.stores.instance IS 'Id of the store instance, which is one directory of a store.';
 COMMENT ON COLUMN haul.stores.machine IS 'Host name of the machine where the directory was last initialised.';
-COMMENT ON COLUMN haul.stores.root IS 'Directory on that machine.';
+COMMENT ON COLUMN haul.stores.root IS 'Path of the directory on the machine in the column machine.';
 COMMENT ON COLUMN haul.stores.workers IS 'Number of live workers that mount the directory.';
 COMMENT ON COLUMN haul.stores.marker IS 'Id in the directory''s marker file.';
 COMMENT ON COLUMN haul.stores.created_at IS 'When the directory was first initialised.';
@@ -234,10 +234,10 @@ COMMENT ON COLUMN haul.hosts.cap IS
 COMMENT ON COLUMN haul.hosts.waiting IS
   'Whether jobs for the host are ready to start. Paused and scheduled jobs do not count.';
 COMMENT ON COLUMN haul.hosts.why_idle IS
-  'Why no more jobs start: blocked; full; adaptive (the host is at its limit, which refused requests have lowered); '
-  'unanswered (one transfer runs, and the host has not sent a byte yet); held (its jobs are paused and none is '
-  'ready); empty; paused (all its queues are paused); unserved (its queues are paused or no live worker takes their '
-  'jobs); or interval. NULL = jobs may start.';
+  'Why no more jobs start: blocked; full (at the limit of its policy); adaptive (at a lower limit, because the host '
+  'refused requests); unanswered (one transfer waits for the first byte from the host); held (its jobs are paused and '
+  'none is ready); empty (no job is ready or paused); paused (all its queues are paused); unserved (its queues are '
+  'paused or no live worker takes their jobs); or interval (the last start is too recent). NULL = jobs may start.';
 COMMENT ON COLUMN haul.hosts.blocked_until IS
   'When jobs may start again. A host is blocked if it asked for a wait, if requests failed, or if an operator blocked '
   'it. NULL = not blocked.';
@@ -246,13 +246,13 @@ COMMENT ON COLUMN haul.hosts.failures IS
   'host answers.';
 COMMENT ON COLUMN haul.hosts.last_start IS 'When a job for the host was last claimed.';
 COMMENT ON COLUMN haul.hosts.range_unsafe IS
-  'Whether the host answered a range request wrongly within the last hour. Meanwhile Haul sends no range requests for '
-  'files in the same directory.';
+  'Whether the host answered a range request wrongly within the last hour. During this hour, Haul sends no range '
+  'requests for files in the same directory.';
 COMMENT ON COLUMN haul.hosts.block_reason IS
   'Why the host is blocked: the error class of the failure, or ''operator''; NULL = not blocked.';
-COMMENT ON COLUMN haul.hosts.policy_cap IS 'Maximum number of concurrent transfers by the host''s policy.';
-COMMENT ON COLUMN haul.hosts.min_interval IS 'Minimum time between two starts by the host''s policy.';
-COMMENT ON COLUMN haul.hosts.burst IS 'Number of jobs that may start at once after a time without starts (policy).';
+COMMENT ON COLUMN haul.hosts.policy_cap IS 'Maximum number of concurrent transfers to the host, set by its policy.';
+COMMENT ON COLUMN haul.hosts.min_interval IS 'Minimum time between two starts on the host, set by its policy.';
+COMMENT ON COLUMN haul.hosts.burst IS 'Number of jobs that the policy lets start at once after a time without starts.';
 COMMENT ON COLUMN haul.hosts.held IS 'Number of the host''s paused jobs, counted up to 1,000.';
 
 CREATE OR REPLACE VIEW haul.batches AS
@@ -324,8 +324,8 @@ COMMENT ON COLUMN haul.batches.cancelled IS 'Number of cancelled jobs.';
 COMMENT ON COLUMN haul.batches.unfinished IS 'Number of jobs that have not ended.';
 COMMENT ON COLUMN haul.batches.running IS 'Number of jobs under lease now.';
 COMMENT ON COLUMN haul.batches.bytes IS
-  'Total size of the completed files, plus the bytes that running jobs have downloaded. To get all downloaded bytes, '
-  'add waiting_bytes.';
+  'Total size in bytes of the completed files, plus the bytes that running jobs have downloaded. To get all downloaded '
+  'bytes, add waiting_bytes.';
 COMMENT ON COLUMN haul.batches.rate IS
   'Current rate of all the batch''s transfers in bytes per second, including transfers that have just ended.';
 COMMENT ON COLUMN haul.batches.time_left IS
@@ -336,7 +336,7 @@ COMMENT ON COLUMN haul.batches.submitted_at IS 'When the first jobs of the batch
 COMMENT ON COLUMN haul.batches.steering IS
   '''cancel'' or ''pause'' while Haul carries out an operator''s command on the whole batch. Meanwhile, no job of '
   'the batch starts. NULL = no command.';
-COMMENT ON COLUMN haul.batches.completed_bytes IS 'Total size of the files of completed jobs.';
+COMMENT ON COLUMN haul.batches.completed_bytes IS 'Total size in bytes of the files of completed jobs.';
 COMMENT ON COLUMN haul.batches.waiting_bytes IS
   'Number of downloaded bytes of interrupted jobs that are waiting or paused.';
 COMMENT ON COLUMN haul.batches.waiting_parts IS
@@ -344,7 +344,7 @@ COMMENT ON COLUMN haul.batches.waiting_parts IS
   'unknown size count as 0.';
 COMMENT ON COLUMN haul.batches.held IS 'Number of paused jobs of the batch, counted up to 1,000.';
 COMMENT ON COLUMN haul.batches.paused_queue IS
-  'Name of the queue of the batch''s newest job if that queue is paused; NULL = the queue is not paused, or the batch '
-  'has ended.';
+  'If the queue of the newest job in the batch is paused, the name of this queue; NULL = the queue is not paused, or '
+  'the batch has ended.';
 COMMENT ON COLUMN haul.batches.running_parts IS
   'Sum of the downloaded fractions of the batch''s running files. Files of unknown size count as 0.';

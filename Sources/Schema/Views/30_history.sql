@@ -13,8 +13,8 @@ COMMENT ON COLUMN haul.failures.error IS 'Error class.';
 COMMENT ON COLUMN haul.failures.host IS 'Host of the jobs'' URLs.';
 COMMENT ON COLUMN haul.failures.hour IS 'Start of the hour in which the jobs failed.';
 COMMENT ON COLUMN haul.failures.jobs IS 'Number of failed jobs.';
-COMMENT ON COLUMN haul.failures.message IS 'Error message of the job first_job.';
-COMMENT ON COLUMN haul.failures.first_job IS 'Lowest id of these jobs.';
+COMMENT ON COLUMN haul.failures.message IS 'Error message of the job in the column first_job.';
+COMMENT ON COLUMN haul.failures.first_job IS 'Lowest job id among the failed jobs of this row.';
 
 CREATE OR REPLACE VIEW haul.throughput AS
 SELECT m.at AS minute, haul.whole(sum(m.completed)) AS completed, haul.whole(sum(m.failed)) AS failed,
@@ -50,7 +50,7 @@ COMMENT ON COLUMN haul.attempts.job IS 'Id of the job.';
 COMMENT ON COLUMN haul.attempts.attempt IS '1 for the first lease of the job, 2 for the second, and so on.';
 COMMENT ON COLUMN haul.attempts.token IS 'Fencing token: the number of the lease. Later leases have higher numbers.';
 COMMENT ON COLUMN haul.attempts.worker IS 'Id of the worker that held the lease.';
-COMMENT ON COLUMN haul.attempts.machine IS 'Host name of that worker''s machine.';
+COMMENT ON COLUMN haul.attempts.machine IS 'Host name of the machine on which the worker ran.';
 COMMENT ON COLUMN haul.attempts.result IS
   'completed, failed, released (the worker returned the job), rescued (the pool took the job from a dead worker), '
   'cancelled or paused.';
@@ -59,7 +59,7 @@ COMMENT ON COLUMN haul.attempts.charged IS
 COMMENT ON COLUMN haul.attempts.started_at IS 'When the lease began.';
 COMMENT ON COLUMN haul.attempts.ended_at IS 'When the lease ended.';
 COMMENT ON COLUMN haul.attempts.resumed_at IS
-  'Number of bytes that earlier attempts had saved when this one began; 0 = it started from the beginning.';
+  'Number of bytes that earlier attempts had saved when this attempt began; 0 = it started from the beginning.';
 COMMENT ON COLUMN haul.attempts.fetched IS
   'Number of bytes received over the network. For a rescued attempt, this is the number that its worker last reported.';
 COMMENT ON COLUMN haul.attempts.durable IS 'Number of bytes of the job that were safe on disk when the lease ended.';
@@ -82,8 +82,7 @@ CROSS JOIN LATERAL (
     SELECT l.token, l.worker, l.started_at, l.resumed_at FROM haul.lease l WHERE l.job = p.job AND l.token > p.token) s
   ORDER BY s.token LIMIT 1) n
 WHERE p.result IN ('released', 'rescued');
-COMMENT ON VIEW haul.handoffs IS
-  'Jobs that one worker released or lost and that were then continued under a new lease.';
+COMMENT ON VIEW haul.handoffs IS 'Jobs that one worker released or lost, and that then continued under a new lease.';
 COMMENT ON COLUMN haul.handoffs.job IS 'Id of the job.';
 COMMENT ON COLUMN haul.handoffs.from_worker IS 'Id of the worker that had the job.';
 COMMENT ON COLUMN haul.handoffs.to_worker IS 'Id of the worker that took the job over.';
@@ -102,8 +101,8 @@ COMMENT ON COLUMN haul.handoffs.bytes_refetched IS
 CREATE OR REPLACE VIEW haul.operations AS
 SELECT o.id, o.at, o.ended_at, o.login, o.action, o.target, o.jobs, o.first_jobs FROM haul.operation o;
 COMMENT ON VIEW haul.operations IS
-  'The newest 10,000 commands of operators on jobs, queues, hosts or workers. Commands on jobs that changed no job '
-  'are left out.';
+  'The newest 10,000 commands of operators on jobs, queues, hosts or workers. Commands that could have changed jobs '
+  'but changed none are left out.';
 COMMENT ON COLUMN haul.operations.id IS 'Id of the command. Later commands have higher ids.';
 COMMENT ON COLUMN haul.operations.at IS 'When the command began.';
 COMMENT ON COLUMN haul.operations.ended_at IS 'When the last step of the command ended.';

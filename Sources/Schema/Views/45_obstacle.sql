@@ -231,15 +231,15 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.causes(text[], bigint[], jsonb, boolean) IS
-  'Returns why jobs do not start. Covers the jobs of the batches p_batches and the jobs p_jobs. If p_ready is not '
-  'NULL, also counts the ready jobs of its "queue" and "host". The result is {"waiting": number of waiting jobs, '
-  '"due": how many of these do not wait for a start time, "free": how many of these have no cause, "more": number of '
-  'causes left out, "causes": up to 100 causes}. A cause is {"kind", "name", "jobs", "due", "held": how many of its '
-  'jobs are paused, "seconds", "reason", "running": number of jobs that run, "places": how many may run, "leaderless": '
-  'whether no maintenance runs, "attempt", "max_attempts", "max_wait", "start"}. If p_silence is true, also finds '
-  'silent workers and jobs of dead workers, and lists them first. Next come causes that need an operator, then causes '
-  'that pass without help. Within each group, causes of more jobs come first. A job may have several causes. Reads all '
-  'named jobs.';
+  'Returns why jobs do not start. Covers the jobs of the batches p_batches and the jobs p_jobs. p_ready: {"queue", '
+  '"host"}; the ready jobs of this queue and host also count. NULL = none. The result is {"waiting": number of waiting '
+  'jobs, "due": how many of the waiting jobs have no later start time, "free": how many of the due jobs have no cause, '
+  '"more": number of causes left out, "causes": up to 100 causes}. A cause is {"kind", "name", "jobs", "due", "held": '
+  'how many of its jobs are paused, "seconds", "reason", "running": number of jobs that run, "places": how many may '
+  'run, "leaderless": whether no maintenance runs, "attempt", "max_attempts", "max_wait", "start"}. If p_silence is '
+  'true, also finds silent workers and jobs of dead workers, and lists them first. Next come causes that need an '
+  'operator, then causes that pass without help. Within each group, causes of more jobs come first. A job may have '
+  'several causes. Reads all jobs of p_batches and p_jobs.';
 
 CREATE OR REPLACE FUNCTION haul.causes(p_batches text[], p_jobs bigint[], p_ready jsonb DEFAULT NULL) RETURNS json
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -274,9 +274,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.obstacle(text[], bigint[], boolean) IS
-  'Returns the main reason why the waiting jobs of these batches and these jobs do not start, as one cause of '
-  'causes(). Prefers causes that need an operator. Returns a cause that passes without help only if it affects all the '
-  'jobs. Returns NULL if a job may start at any moment. p_silence: as for causes(). Reads all the jobs.';
+  'Returns the main reason why waiting jobs do not start: one of the causes that causes() returns. Considers the jobs '
+  'of the batches p_batches and the jobs p_jobs. Prefers causes that need an operator. Returns a cause that passes '
+  'without help only if it affects all the jobs. Returns NULL if a job may start at any moment. p_silence: as for '
+  'causes(). Reads all the jobs.';
 
 CREATE OR REPLACE FUNCTION haul.obstacle(p_batches text[], p_jobs bigint[]) RETURNS json
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
