@@ -244,9 +244,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.sweep(integer, integer) IS
-  'Cancels or pauses up to p_limit more jobs of a batch, as begin_sweep() recorded. Cancels or pauses waiting jobs, '
-  'and sends the command to the workers of running jobs. Returns the number of changed jobs and whether there may be '
-  'more. If there are no more, removes the command. Locks the batch.';
+  'Continues the command that begin_sweep() recorded, for up to p_limit more jobs of a batch. Cancels or pauses '
+  'waiting jobs, and sends the command to the workers of running jobs. Returns the number of changed jobs and whether '
+  'there may be more. If there are no more, removes the command. Locks the batch.';
 
 CREATE OR REPLACE FUNCTION haul.steer_batch(
   p_batch integer, p_what text, p_limit integer, p_sweep bigint, OUT changed integer, OUT more boolean,

@@ -52,8 +52,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.host_of(text) IS
-  'Returns the host name of a URL as in haul.host: in lower case, without the default port and the final dot. NULL = '
-  'the URL has no host, or the host is in a form that Haul does not write, for example with non-ASCII letters.';
+  'Returns the host name of a URL in the form that the table host uses: in lower case, without the default port and '
+  'the final dot. NULL = the URL has no host, or the host is in a form that Haul does not write, for example with '
+  'non-ASCII letters.';
 
 CREATE OR REPLACE FUNCTION haul.ipv6_name(p_address text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$

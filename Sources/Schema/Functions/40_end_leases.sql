@@ -178,8 +178,8 @@ $$;
 COMMENT ON FUNCTION haul.attempt_history(bigint) IS
   'Returns numbers about the attempts of a job. Ignores forgiven attempts, which no longer count. failures and '
   'rescues: how many failures and rescues count against the job. trouble: time since the first of the latest attempts '
-  'that all failed because of the host or a worker; NULL = the last attempt did not. tries: how many of these attempts '
-  'failed because of the host.';
+  'that all failed because of the host or a worker; NULL = the last attempt has not failed in this way. tries: how '
+  'many of these attempts failed because of the host.';
 
 -- This is plpgsql, because PostgreSQL plans an SQL function at each call. The settings of the caller determine the
 -- plan. It is STABLE, so that it reads job, host and checkpoint as the calling statement sees them, after the leases
@@ -290,6 +290,6 @@ COMMENT ON FUNCTION haul.decide_endings(tid[], jsonb) IS
   'Decides what happens to jobs whose leases end. p_leases: the ctids of these leases, which the caller must have '
   'locked. p_endings: as for end_leases(). Returns a row for each lease, with the values from p_endings, the result of '
   'decide() and the following columns. wait_instance: the store instance (directory of a store) where the job waits; 0 '
-  '= any. moves: whether turn_to_mirror() switches the job to another of its URLs. mirror: the number of that mirror; '
-  '0 = the job''s own URL. next_host: the host that the job waits for. keeps: whether a mirror may continue the saved '
-  'bytes. Changes and locks nothing.';
+  '= any. moves: whether turn_to_mirror() switches the job to another of its URLs. mirror: the number of the new URL '
+  'among the mirrors; 0 = the job''s own URL. next_host: the host that the job waits for. keeps: whether a mirror may '
+  'continue the saved bytes. Changes and locks nothing.';

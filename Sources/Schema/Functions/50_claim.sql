@@ -198,8 +198,8 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, haul, pg_temp SET enable_seq
   ORDER BY random() LIMIT 1
 $$;
 COMMENT ON FUNCTION haul.any_job(integer, integer, integer, smallint, bigint) IS
-  'Returns a random waiting job of this queue, host, store instance and priority whose id is at least p_first; NULL = '
-  'none. Locks nothing.';
+  'Returns a random waiting job of this queue, host, store instance (a directory of a store; 0 = any) and priority. '
+  'The id of the job is at least p_first; NULL = there is no such job. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.lower_priority(p_queue integer, p_host integer, p_instance integer, p_floor smallint)
 RETURNS smallint
@@ -211,8 +211,9 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, haul, pg_temp SET enable_seqsc
       AND r.priority < p_floor ORDER BY r.priority DESC LIMIT 1))
 $$;
 COMMENT ON FUNCTION haul.lower_priority(integer, integer, integer, smallint) IS
-  'Returns the lowest priority number, from p_floor on, of a waiting job of this queue, host and store instance. If '
-  'there is none, returns the highest such number below p_floor; NULL = no job waits.';
+  'Looks at the waiting jobs of this queue, host and store instance (a directory of a store; 0 = any). Returns their '
+  'lowest priority number from p_floor on. If there is none, returns their highest priority number below p_floor; NULL '
+  '= no job waits.';
 
 CREATE OR REPLACE FUNCTION haul.claim_order(p_claim bigint, OUT priorities smallint[], OUT floor smallint)
 LANGUAGE plpgsql IMMUTABLE AS $$
@@ -291,7 +292,7 @@ END
 $$;
 COMMENT ON FUNCTION haul.claim_queue(bigint, bigint, bigint, integer, integer, integer, integer, jsonb) IS
   'Claims up to p_free_slots jobs of a queue by priority. Within one priority, jobs with a part file in the worker''s '
-  'own store instance come first. p_max_running: the queue''s limit of running jobs; NULL = no limit. p_seen: the due '
-  'times up to which earlier claims have looked; NULL = look at all waiting jobs. Returns the number of jobs, the new '
-  'p_seen ("seen"), and whether another session has locked the row of this queue in queue_gate ("held"). Only queues '
-  'with a limit have a row in queue_gate. Skips locked rows.';
+  'own store instance (a directory of a store) come first. p_max_running: the queue''s limit of running jobs; NULL = '
+  'no limit. p_seen: the due times up to which earlier claims have looked; NULL = look at all waiting jobs. Returns '
+  'the number of jobs, the new p_seen ("seen"), and whether another session has locked the row of this queue in '
+  'queue_gate ("held"). Only queues with a limit have a row in queue_gate. Skips locked rows.';

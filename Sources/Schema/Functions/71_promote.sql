@@ -56,7 +56,7 @@ END
 $$;
 COMMENT ON FUNCTION haul.take_due(integer, integer) IS
   'Implements move_due() for all due jobs of p_host; NULL = of any host. If a job raises an error of SQLSTATE class '
-  '22, 23 or 54, it fails with the error class internal and the other jobs move.';
+  '22, 23 or 54, this job fails with the error class internal, and the other jobs move.';
 
 CREATE OR REPLACE FUNCTION haul.promote_hosts(p_limit integer, p_host integer, OUT due integer, OUT unheld integer)
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off

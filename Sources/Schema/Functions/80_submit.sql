@@ -59,20 +59,20 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.submit(uuid, text, text, smallint, jsonb, interval, text, boolean, integer) IS
-  'Creates jobs from the first p_limit lines of a submission: from all of them or none. Call it again while "left" is '
-  'true. p_options, an object such as {"digest", "length", "if_exists", "max_attempts", "max_bytes", …}, apply to '
-  'every line. The options and priority of a line take precedence. p_after: delay before the earliest start; NULL or 0 '
-  '= start at once. p_on_duplicate: as for check_submission(), but wrong lines raise errors here. With refresh, '
-  'completed jobs ask the server whether the file has changed. p_others: whether to return the ids of matching jobs '
-  'that are not in this batch. Returns {"submitted": new jobs, "skipped": lines whose job exists with the same URL, '
-  '"requeued": failed or cancelled jobs that wait again, with the options given now, "refreshed": completed jobs that '
-  'ask the server again, "elsewhere": [{"kind", "name", "jobs"}], "unchecked", "unapplied", "others": ids for '
-  'p_others, "first" and "last": lowest and highest id of the jobs that these lines created or matched (null = none), '
-  '"left"}. The first four numbers add up to the number of lines in this step. "elsewhere" counts jobs in another '
-  'batch, if a batch is given, or in another queue. "unchecked" counts jobs whose line has a digest that is not in the '
-  'options of the job and is not the digest of its file. "unapplied" counts jobs that lack another option of their '
-  'line. Raises HA003 if the queue does not exist, and HA004 for an invalid option or a host that is not the host of '
-  'the URL. Raises HA007 if the submission has ended, and HA008 if another job has the path.';
+  'Creates jobs from the first p_limit lines of a submission, in one step: from all these lines or from none. Call it '
+  'again while "left" is true. p_options, an object such as {"digest", "length", "if_exists", "max_attempts", '
+  '"max_bytes", …}, apply to every line. The options and priority of a line take precedence. p_after: delay before the '
+  'earliest start; NULL or 0 = start at once. p_on_duplicate: as for check_submission(), but wrong lines raise errors '
+  'here. With refresh, completed jobs ask the server whether the file has changed. p_others: whether to return the ids '
+  'of matching jobs that are not in this batch. Returns {"submitted": new jobs, "skipped": lines whose job exists with '
+  'the same URL, "requeued": failed or cancelled jobs that wait again, with the options given now, "refreshed": '
+  'completed jobs that ask the server again, "elsewhere": [{"kind", "name", "jobs"}], "unchecked", "unapplied", '
+  '"others": ids for p_others, "first" and "last": lowest and highest id of the jobs that these lines created or '
+  'matched (null = none), "left"}. The first four numbers add up to the number of lines in this step. "elsewhere" '
+  'counts jobs in another batch, if a batch is given, or in another queue. "unchecked" counts jobs whose line has a '
+  'digest that is not in the options of the job and is not the digest of its file. "unapplied" counts jobs that lack '
+  'another option of their line. Raises HA003 if the queue does not exist, and HA004 for an invalid option or a host '
+  'that is not the host of the URL. Raises HA007 if the submission has ended, and HA008 if another job has the path.';
 
 CREATE OR REPLACE FUNCTION haul.met_jobs(p_submission uuid, p_store integer, p_last bigint, p_on_duplicate text)
 RETURNS bigint[]

@@ -16,7 +16,7 @@ END
 $$;
 COMMENT ON FUNCTION haul.waiting_again(bigint[]) IS
   'Returns the rows to insert into the table ready for jobs that wait again. If a live worker mounts the directory '
-  'with the part file of a job, the job waits for such a worker for hold_time().';
+  'with the part file of a job, the job waits up to hold_time() for a worker with this directory.';
 
 CREATE OR REPLACE FUNCTION haul.arm_jobs(p_jobs bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -82,7 +82,7 @@ END
 $$;
 COMMENT ON FUNCTION haul.forgive(bigint[]) IS
   'Resets the history of jobs that the caller queues again. Earlier attempts no longer count against max_attempts. '
-  'Earlier changes of the source no longer keep the job from resuming.';
+  'Changes of the source file in earlier attempts no longer keep the job from resuming.';
 
 -- A waiting or running job downloads the current file anyway. An outcome exists only when no lease does, so no job
 -- becomes claimable while a lease may still be in use. A file that existed before a job with if_exists skip may not be

@@ -61,7 +61,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.note_operation(text, text, bigint, bigint[], interval) IS
-  'Records an operator''s command for the view operations. p_action: what the command does. p_target: the jobs, queue, '
+  'Records an operator''s command for the view operations. p_action: name of the command. p_target: the jobs, queue, '
   'host or worker that the command is applied to. p_jobs: number of changed jobs; NULL = not a command on jobs. A '
   'command that changed 0 jobs is not recorded. p_first: ids of changed jobs; at most 100 are kept. If the same '
-  'session recorded the same command less than p_within ago, adds to that row. Keeps the newest 10,000 commands.';
+  'session recorded the same command less than p_within ago, adds to the row of that command. Keeps the newest 10,000 '
+  'commands.';

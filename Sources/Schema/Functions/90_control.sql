@@ -24,7 +24,7 @@ LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE WHEN p_selector ? 'ids' THEN
     ARRAY(SELECT i::bigint FROM jsonb_array_elements_text(p_selector -> 'ids') AS i) END
 $$;
-COMMENT ON FUNCTION haul.ids(jsonb) IS 'Returns the ids in a selector; NULL if it does not filter by ids.';
+COMMENT ON FUNCTION haul.ids(jsonb) IS 'Returns the ids in a selector; NULL if the selector has no "ids".';
 
 CREATE OR REPLACE FUNCTION haul.check_selector(p_selector jsonb) RETURNS void
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off AS $$
@@ -132,9 +132,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.live_jobs(jsonb, text, integer, smallint) IS
-  'Returns up to p_limit jobs of a selector that wait, or that run and have not received p_command or cancel. If '
-  'p_command is cancel, also returns paused jobs. p_command NULL = all unfinished jobs whose priority is not p_but. '
-  'Locks nothing.';
+  'Returns up to p_limit jobs of a selector: waiting jobs, and running jobs that have not received p_command or '
+  'cancel. If p_command is cancel, also returns paused jobs. p_command NULL = all unfinished jobs whose priority is '
+  'not p_but. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.hold_jobs(p_jobs bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$

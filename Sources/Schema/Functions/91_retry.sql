@@ -19,7 +19,7 @@ $$;
 COMMENT ON FUNCTION haul.take_back_command(jsonb, text, text, integer) IS
   'Withdraws p_command from running jobs of a selector whose workers have not carried out the command yet. p_limit: '
   'maximum number of these jobs; NULL = no limit. If the selector has the key "state", it matches these jobs only if '
-  'its value is p_state. Returns these jobs. Locks leases in job order.';
+  'the value of this key is p_state. Returns these jobs. Locks leases in job order.';
 
 CREATE OR REPLACE FUNCTION haul.redo(p_jobs bigint[]) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$

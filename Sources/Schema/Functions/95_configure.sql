@@ -58,7 +58,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.create_queue(text, text) IS
-  'Creates a queue on a store. Raises HA003 if the store does not exist, and HA004 if the queue exists.';
+  'Creates a queue for a store. Raises HA003 if the store does not exist, and HA004 if the queue exists.';
 
 CREATE OR REPLACE FUNCTION haul.set_queue(p_name text, p_settings jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -144,10 +144,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.set_host(text, integer, double precision, integer) IS
-  'Sets the limits of a host for the whole pool. p_name: a host, *.suffix, or * for all hosts. p_cap: concurrent '
-  'transfers. p_interval: seconds between starts. p_burst: how many transfers may start at once after a time without '
-  'starts. NULL keeps a value. A lower p_cap applies to new starts; running transfers continue. Raises HA004 for an '
-  'invalid host name.';
+  'Sets the limits of a host for the whole pool. p_name: a host, *.suffix, or * for all hosts. p_cap: maximum number '
+  'of concurrent transfers. p_interval: minimum time between two starts, in seconds. p_burst: how many transfers may '
+  'start at once after a time without starts. NULL keeps a value. A lower p_cap applies to new starts; running '
+  'transfers continue. Raises HA004 for an invalid host name.';
 
 CREATE OR REPLACE FUNCTION haul.block_host(p_name text, p_for interval) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -167,9 +167,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.block_host(text, interval) IS
-  'Blocks a host: starts no more of its jobs for p_for; NULL = until unblock_host() is called. Running transfers '
-  'continue. Never shortens a block that the host requested or that failures caused, but may shorten an operator''s '
-  'block. Raises HA004 for an invalid host name.';
+  'Blocks a host: Haul starts no more jobs of this host for p_for; NULL = until unblock_host() is called. Running '
+  'transfers continue. Never shortens a block that the host requested or that failures caused, but may shorten an '
+  'operator''s block. Raises HA004 for an invalid host name.';
 
 CREATE OR REPLACE FUNCTION haul.unblock_host(
   p_name text, OUT scheduled integer, OUT next_due double precision, OUT last_due double precision)

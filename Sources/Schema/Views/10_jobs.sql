@@ -92,8 +92,8 @@ COMMENT ON COLUMN haul.jobs.bytes IS 'Number of bytes downloaded so far. For a c
 COMMENT ON COLUMN haul.jobs.total IS 'Size of the complete file in bytes; NULL = unknown.';
 COMMENT ON COLUMN haul.jobs.durable IS 'Number of bytes that would survive if the worker crashed now.';
 COMMENT ON COLUMN haul.jobs.digest IS 'Digest of the finished file; NULL = none was verified or recorded.';
-COMMENT ON COLUMN haul.jobs.error IS 'Error class of a failed job.';
-COMMENT ON COLUMN haul.jobs.message IS 'Error message of a failed job.';
+COMMENT ON COLUMN haul.jobs.error IS 'Error class of a failed job; NULL = the job has not failed.';
+COMMENT ON COLUMN haul.jobs.message IS 'Error message of a failed job; NULL = the job has not failed.';
 COMMENT ON COLUMN haul.jobs.last_error IS
   'Error class of the last attempt of an unfinished job; NULL = that attempt did not fail.';
 COMMENT ON COLUMN haul.jobs.options IS 'The job''s options, including the defaults that its queue had at submission.';
@@ -122,7 +122,7 @@ COMMENT ON COLUMN haul.running.worker IS 'Id of the worker that holds the lease.
 COMMENT ON COLUMN haul.running.machine IS 'Host name of the machine on which the worker runs.';
 COMMENT ON COLUMN haul.running.queue IS 'Name of the job''s queue.';
 COMMENT ON COLUMN haul.running.host IS 'Host whose limit the job counts against.';
-COMMENT ON COLUMN haul.running.path IS 'Path of the file when it is finished.';
+COMMENT ON COLUMN haul.running.path IS 'Path for the finished file, relative to the root of the store.';
 COMMENT ON COLUMN haul.running.attempt IS '1 for the first lease of the job, 2 for the second, and so on.';
 COMMENT ON COLUMN haul.running.token IS 'Fencing token: the number of the lease. Later leases have higher numbers.';
 COMMENT ON COLUMN haul.running.bytes IS 'Number of bytes downloaded so far.';

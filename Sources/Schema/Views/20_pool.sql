@@ -5,7 +5,7 @@ SELECT w.id AS worker, r.queue, r.batch, r.rate
 FROM haul.worker w CROSS JOIN LATERAL jsonb_to_recordset(w.received) AS r(queue text, batch text, rate bigint)
 WHERE w.stopped_at IS NULL AND w.expires_at > clock_timestamp()
   AND w.heartbeat_at >= clock_timestamp() - haul.session_grace();
-COMMENT ON VIEW haul.received IS 'Download rate of each live worker by queue and batch, at its last heartbeat.';
+COMMENT ON VIEW haul.received IS 'Download rate of each live worker at the last heartbeat, by queue and batch.';
 COMMENT ON COLUMN haul.received.worker IS 'Id of the worker.';
 COMMENT ON COLUMN haul.received.queue IS 'Name of the queue.';
 COMMENT ON COLUMN haul.received.batch IS 'Name of the batch; NULL = jobs without a batch.';
@@ -60,7 +60,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp
   WHERE w.stopped_at IS NULL AND w.expires_at > clock_timestamp() AND w.instances && p_instances
 $$;
 COMMENT ON FUNCTION haul.live_workers(integer[]) IS
-  'Returns the number of live workers that mount one of these store instances.';
+  'Returns the number of live workers that mount one of these store instances (directories of stores).';
 
 CREATE OR REPLACE FUNCTION haul.serving_workers(p_queue integer) RETURNS bigint
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -81,9 +81,9 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp
       AND NOT w.draining AND NOT coalesce(w.closed_stores ? i.id::text, false))
 $$;
 COMMENT ON FUNCTION haul.is_queue_served(integer, integer) IS
-  'Returns whether a live worker takes jobs of a queue. Workers that drain or cannot write to the store do not '
-  'count. If p_instance is not 0, only workers that mount this store instance count: they can take the jobs whose '
-  'part file is there.';
+  'Returns whether a live worker takes jobs of a queue. Workers that drain or cannot write to the store do not count. '
+  'p_instance: count only workers that mount this store instance (a directory of a store), because only they can take '
+  'jobs with a part file there; 0 = any.';
 
 CREATE OR REPLACE FUNCTION haul.unserved_queues() RETURNS integer[]
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
@@ -134,9 +134,9 @@ COMMENT ON COLUMN haul.queues.rate IS
   'Current rate of all the queue''s transfers in bytes per second, including transfers that have just ended.';
 COMMENT ON COLUMN haul.queues.max_running IS
   'Maximum number of the queue''s jobs that run at once, pool-wide; NULL = no limit.';
-COMMENT ON COLUMN haul.queues.weight IS
-  'How often a worker looks in this queue first, relative to the other queues of the worker.';
-COMMENT ON COLUMN haul.queues.defaults IS 'Options for jobs that are submitted without these options.';
+COMMENT ON COLUMN haul.queues.weight IS 'How often a worker looks in this queue first, relative to other queues.';
+COMMENT ON COLUMN haul.queues.defaults IS
+  'Default options of new jobs. Options that are set for a job take precedence.';
 COMMENT ON COLUMN haul.queues.workers IS
   'Number of live workers that mount the queue''s store and claim from the queue. If it is 0, no jobs of the queue '
   'start.';
@@ -244,10 +244,10 @@ COMMENT ON COLUMN haul.hosts.blocked_until IS
 COMMENT ON COLUMN haul.hosts.failures IS
   'Number of consecutive failures to reach the host. After a failure, only one job at a time tries the host, until the '
   'host answers.';
-COMMENT ON COLUMN haul.hosts.last_start IS 'When a job for the host was last claimed.';
+COMMENT ON COLUMN haul.hosts.last_start IS 'When a job of the host last started.';
 COMMENT ON COLUMN haul.hosts.range_unsafe IS
   'Whether the host answered a range request wrongly within the last hour. During this hour, Haul sends no range '
-  'requests for files in the same directory.';
+  'requests for files in the URL directory of that request.';
 COMMENT ON COLUMN haul.hosts.block_reason IS
   'Why the host is blocked: the error class of the failure, or ''operator''; NULL = not blocked.';
 COMMENT ON COLUMN haul.hosts.policy_cap IS 'Maximum number of concurrent transfers to the host, set by its policy.';
@@ -340,11 +340,11 @@ COMMENT ON COLUMN haul.batches.completed_bytes IS 'Total size in bytes of the fi
 COMMENT ON COLUMN haul.batches.waiting_bytes IS
   'Number of downloaded bytes of interrupted jobs that are waiting or paused.';
 COMMENT ON COLUMN haul.batches.waiting_parts IS
-  'Sum of the downloaded fractions of the files of interrupted jobs. Two half-finished files add up to 1. Files of '
-  'unknown size count as 0.';
+  'Sum of the fractions (0 to 1) that interrupted jobs have downloaded of their files. Two half-finished files add up '
+  'to 1. Files of unknown size count as 0.';
 COMMENT ON COLUMN haul.batches.held IS 'Number of paused jobs of the batch, counted up to 1,000.';
 COMMENT ON COLUMN haul.batches.paused_queue IS
   'If the queue of the newest job in the batch is paused, the name of this queue; NULL = the queue is not paused, or '
   'the batch has ended.';
 COMMENT ON COLUMN haul.batches.running_parts IS
-  'Sum of the downloaded fractions of the batch''s running files. Files of unknown size count as 0.';
+  'Sum of the fractions (0 to 1) that running jobs have downloaded of their files. Files of unknown size count as 0.';

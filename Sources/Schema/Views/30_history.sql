@@ -92,8 +92,8 @@ COMMENT ON COLUMN haul.handoffs.how IS
 COMMENT ON COLUMN haul.handoffs.released_at IS 'When the earlier lease ended.';
 COMMENT ON COLUMN haul.handoffs.taken_at IS 'When the later lease began.';
 COMMENT ON COLUMN haul.handoffs.waited IS
-  'Time between the two leases. It does not include the time until the pool noticed a dead worker, which is up to 5 '
-  's.';
+  'Time between the end of the earlier lease and the start of the later one. The time until the pool noticed a dead '
+  'worker (up to 5 s) is not included.';
 COMMENT ON COLUMN haul.handoffs.bytes_resumed IS 'Number of bytes that did not have to be downloaded again.';
 COMMENT ON COLUMN haul.handoffs.bytes_refetched IS
   'Number of bytes that were downloaded twice, according to the last report of the earlier worker.';

@@ -246,8 +246,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp
   SELECT haul.causes(p_batches, p_jobs, p_ready, false)
 $$;
 COMMENT ON FUNCTION haul.causes(text[], bigint[], jsonb) IS
-  'Does the same as causes() with p_silence = false. Earlier versions of Haul call it, because they do not know the '
-  'causes that p_silence adds.';
+  'Does the same as causes() with p_silence = false. Earlier versions of Haul call this function, because they do not '
+  'know the causes that p_silence adds.';
 
 CREATE OR REPLACE FUNCTION haul.obstacle(p_batches text[], p_jobs bigint[], p_silence boolean) RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
@@ -284,4 +284,4 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp
   SELECT haul.obstacle(p_batches, p_jobs, false)
 $$;
 COMMENT ON FUNCTION haul.obstacle(text[], bigint[]) IS
-  'Does the same as obstacle() with p_silence = false. Earlier versions of Haul call it.';
+  'Does the same as obstacle() with p_silence = false. Earlier versions of Haul call this function.';

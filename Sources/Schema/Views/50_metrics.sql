@@ -41,7 +41,8 @@ COMMENT ON COLUMN haul.attempt_results.result IS
   'completed, failed, released (the worker returned the job), rescued (the pool took the job from a dead worker), '
   'cancelled or paused.';
 COMMENT ON COLUMN haul.attempt_results.attempts IS 'Number of attempts with this result.';
-COMMENT ON COLUMN haul.attempt_results.fetched IS 'Number of bytes that these attempts received over the network.';
+COMMENT ON COLUMN haul.attempt_results.fetched IS
+  'Number of bytes that attempts with this result received over the network.';
 COMMENT ON COLUMN haul.attempt_results.taken_over IS
   'Number of released or rescued attempts that another attempt continued.';
 
@@ -57,8 +58,8 @@ COMMENT ON VIEW haul.failure_classes IS
 COMMENT ON COLUMN haul.failure_classes.error IS 'Error class.';
 COMMENT ON COLUMN haul.failure_classes.jobs IS 'Number of failed jobs that have this class now.';
 COMMENT ON COLUMN haul.failure_classes.last_job IS 'Id of the most recently submitted failed job of this class.';
-COMMENT ON COLUMN haul.failure_classes.last_host IS 'Host of the URL of last_job.';
-COMMENT ON COLUMN haul.failure_classes.last_message IS 'Error message of last_job.';
-COMMENT ON COLUMN haul.failure_classes.last_at IS 'When last_job failed.';
+COMMENT ON COLUMN haul.failure_classes.last_host IS 'Host of the job in the column last_job.';
+COMMENT ON COLUMN haul.failure_classes.last_message IS 'Error message of the job in the column last_job.';
+COMMENT ON COLUMN haul.failure_classes.last_at IS 'When the job in the column last_job failed.';
 
 GRANT SELECT ON haul.totals, haul.attempt_results, haul.failure_classes TO haul_monitor, haul_submitter, haul_worker;
