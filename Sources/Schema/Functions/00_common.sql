@@ -58,8 +58,9 @@ COMMENT ON FUNCTION haul.schema_version() IS 'Returns the number of the newest m
 CREATE OR REPLACE FUNCTION haul.oldest_served_version() RETURNS integer
 LANGUAGE sql IMMUTABLE RETURN 12;
 COMMENT ON FUNCTION haul.oldest_served_version() IS
-  'Returns a schema version. Programs that know this version or a newer one can use this database. A program calls '
-  'this function if the schema version of the database is newer than the version that the program knows.';
+  'Returns the oldest supported schema version. Programs that know this version or a newer one can use this database. '
+  'A program calls this function if the schema version of the database is newer than the version that the program '
+  'knows.';
 
 CREATE OR REPLACE FUNCTION haul.lease_expiry() RETURNS interval
 LANGUAGE sql IMMUTABLE AS $$ SELECT interval '15 seconds' $$;
