@@ -206,7 +206,8 @@ extension DatabaseErrorTable {
       .connected, "0A000",
       cause:
         "The server does not support a statement of Haul. It is a standby, or a server that is only similar to PostgreSQL.",
-      advice: "If it is a standby, connect to the primary. Otherwise use PostgreSQL 15 or newer.", .configuration),
+      advice: "If it is a standby, connect to the primary. Otherwise use PostgreSQL 15 or newer.",
+      .configuration),
     Row(
       .connected, "22P05", cause: "The encoding of the database cannot store a character.",
       advice:

@@ -305,7 +305,8 @@ struct CheckVerdictTests {
     let cut = try CheckVerdicts.queues([queue("b", workers: 1)], mounted: [], troubles: ["b": full])
     #expect(
       cut[0].detail
-        == "b: 2 waiting jobs, 1 live worker; at least 2 jobs failed with disk_full and will be retried")
+        == "b: 2 waiting jobs, 1 live worker; at least 2 jobs failed with disk_full and will be retried"
+    )
     #expect(
       findings[3].advice
         == "Start a worker on a machine that mounts the store of the queue: haul worker --store main=DIRECTORY --queue d --allow-net 10.0.0.1"

@@ -62,7 +62,8 @@ import Testing
       let output = try await pool.haul(command, environment: place)
       #expect(output.exit == .code(75), "\(command): \(output)")
       #expect(
-        output.standardError.last?.contains("onnect to the primary") == true, "\(command): \(output)")
+        output.standardError.last?.contains("onnect to the primary") == true,
+        "\(command): \(output)")
     }
     let jobs = try await pool.haul(["jobs"], environment: place)
     #expect(jobs.exit == .code(78))
