@@ -15,8 +15,8 @@ package struct OptionSpec: Sendable, Equatable {
   package var environment: String?
   /// Whether the flag can be switched off with `--name=no`.
   package var isDeniable = false
-  /// Whether users may repeat the option, and each use adds a value. In the option's environment variable, commas separate the
-  /// values.
+  /// Whether users may give the option several times. Each use then adds a value. In the option's environment variable, commas
+  /// separate the values.
   package var repeats = false
   /// All possible values, if they are few; otherwise empty.
   package var candidates: [String] = []

@@ -69,8 +69,8 @@ package struct BashLine {
   /// The words of the line, as in ``ShellWords/words``.
   package var words: [String] { split.words }
 
-  /// Returns the text that bash must insert so that the last word becomes `text`, followed by a newline. Returns an empty
-  /// string if that is impossible.
+  /// Returns the text that bash must insert so that the last word becomes `text`. A newline ends the returned text. Returns an
+  /// empty string if that is impossible.
   package func candidate(_ text: String) -> String {
     split.quoted(String(text.dropFirst(kept))).map { $0 + "\n" } ?? ""
   }

@@ -34,8 +34,8 @@ package final class EmbeddedCluster: Sendable {
   /// Waits without limit for recovery, and for other processes that start or stop the server. Cancellation ends the wait.
   /// `observe` is called on any thread, and may be called again with the same step.
   ///
-  /// - Throws: any error except `noHome`. It is not an error if another process is stopping or starting the server, or if the
-  ///   server had crashed.
+  /// - Throws: any ``EmbeddedPostgresError`` except `noHome`. It is not an error if another process is stopping or starting the
+  ///   server, or if the server had crashed.
   package static func open(
     _ location: ClusterLocation, observe: @escaping @Sendable (Step) -> Void = { _ in }
   ) async throws(EmbeddedPostgresError) -> EmbeddedCluster {

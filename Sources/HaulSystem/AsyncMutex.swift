@@ -14,7 +14,8 @@ package final class AsyncMutex: Sendable {
   /// Waits until the caller has the mutex. The caller must call ``release()`` afterwards.
   ///
   /// - Parameter shielded: whether a cancelled task continues to wait.
-  /// - Throws: `CancellationError`. The mutex is then not acquired.
+  /// - Throws: `CancellationError` if the task is cancelled while it waits and `shielded` is false. The caller then does not
+  ///   have the mutex.
   package func acquire(shielded: Bool = false) async throws {
     let promise = Promise<Void>()
     state.withLock { state in

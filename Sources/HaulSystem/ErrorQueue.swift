@@ -28,8 +28,8 @@ final class ErrorQueue: Sendable {
     /// Only the separate thread writes, because a terminal may report that it is writable, accept a single byte and then block
     /// the writer.
     case thread
-    /// The caller writes through a second, non-blocking description of the pipe (O_NONBLOCK). This description belongs to this
-    /// process, so other processes are not affected.
+    /// The caller writes through a second, non-blocking open file description of the pipe (O_NONBLOCK). This file description
+    /// belongs to this process, so other processes are not affected.
     case pipe(Int32)
     case socket
     /// The caller first asks poll(2) whether a write would block. This is for files, and for pipes that cannot be opened again.

@@ -16,7 +16,7 @@ package enum StandardStream: Int32, Sendable {
   package static func flush() { ErrorQueue.shared.flush(within: .seconds(1)) }
 
   /// Writes all of `bytes`, in one system call unless a signal or a full disk interrupts it.
-  /// - Throws: for standard output only, the first error except EINTR. If the pipe is closed, the process first gets SIGPIPE,
+  /// - Throws: the first error except EINTR, for standard output only. If the pipe is closed, the process first gets SIGPIPE,
   ///   unless it ignores that signal.
   package func write(_ bytes: [UInt8]) throws(SystemError) {
     if self == .error { return ErrorQueue.shared.append(bytes) }

@@ -18,7 +18,8 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     /// The server did not answer in time, or sent the body too slowly: see ``DownloaderConfiguration/responseTimeout``,
     /// ``DownloaderConfiguration/stallTime`` and ``DownloadOptions/timeout``.
     case timeout
-    /// The connection broke or the body ended early. Haul could not resume the download, or this has happened 8 times.
+    /// The connection broke or the body ended early. Haul reports this error if it cannot resume the download, or after the
+    /// connection has broken 8 times with less than 64 MiB received between breaks.
     case interrupted
     /// Status 403 without Retry-After: the server refuses to send this file.
     case http403 = "http_403"
@@ -34,8 +35,12 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     case http5xx = "http_5xx"
     /// An FTP or SFTP server does not have the file, or does not send it.
     case noFile = "no_file"
-    /// The host asks for fewer requests. In HTTP: status 429, status 403 or 503 with Retry-After, or status 403 with a
-    /// remaining request quota of 0 (RFC 6585 §4, RFC 9110 §15.6.4). In FTP: reply 421.
+    /// The host asks for fewer requests (RFC 6585 §4, RFC 9110 §15.6.4). An HTTP host sends one of these responses:
+    /// - status 429
+    /// - status 403 or 503, with Retry-After
+    /// - status 403, with a header field that says that 0 requests are left
+    ///
+    /// An FTP host sends reply 421.
     case rateLimited = "rate_limited"
     /// The response violates HTTP, or its status means that it carries no file, such as 204, or 201 after a GET.
     case `protocol`

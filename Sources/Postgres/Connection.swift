@@ -105,7 +105,7 @@ package final class Connection: Sendable {
 
   /// Runs one statement with its parameters as `$1`, `$2`… and returns its rows.
   ///
-  /// A call takes one round trip, or three if ``isShared``. The call prepares no statement on the server. Outside a
+  /// A call takes one round trip, or three if ``isShared`` is true. The call prepares no statement on the server. Outside a
   /// transaction, the effects are durable on return. `timeout` replaces the configuration's time-out. Throws `PostgresError` or
   /// `CancellationError`. A result without rows is not an error.
   package func query(
@@ -133,7 +133,8 @@ package final class Connection: Sendable {
     _ = try await perform(.script(sql), timeout: timeout)
   }
 
-  /// Subscribes to a channel. `notifications` then receives the channel's notifications. Not possible if ``isShared``.
+  /// Subscribes to a channel. `notifications` then receives the channel's notifications. This is not possible if ``isShared``
+  /// is true.
   package func listen(_ channel: String) async throws {
     if isShared {
       throw PostgresError.misuse("LISTEN needs a connection with a session of its own")

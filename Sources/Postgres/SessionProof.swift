@@ -90,8 +90,8 @@ extension PostgresError {
 extension Connection {
   /// Checks that the connection still has the server process that it started with.
   ///
-  /// The check asks the server only if a pooler is in between. Call it before work that needs locks or settings of the session.
-  /// If the check fails, the connection ends.
+  /// The check asks the server only if a pooler is between this program and the server. Call this function before work that
+  /// needs locks or settings of the session. If the check fails, the connection ends.
   ///
   /// - Throws: `PostgresError.noSession`, and the errors of ``query(_:_:timeout:)``.
   package func requireSession() async throws {

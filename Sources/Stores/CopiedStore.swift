@@ -1,7 +1,7 @@
 /// Detects a store directory that was copied with its marker, so that two directories have the same instance id. The type reads
 /// no clock: callers pass the time.
 ///
-/// Each worker writes a file, called its sign, into the directory and looks for the signs of the other workers. If two checks
+/// Each worker writes a file, the worker's sign, into the directory and looks for the signs of the other workers. If two checks
 /// in a row (``looks``) do not find a sign that is at least 2 minutes old (``delay``), the worker of that sign uses another
 /// directory. The delay is necessary because on NFS a file of another machine may become visible late. After the deletion of a
 /// sign, the worker writes the sign again at the next check.
@@ -12,9 +12,9 @@ package struct CopiedStore: Sendable {
   package struct Peer: Sendable, Equatable {
     package let worker: Int64
     package let machine: String
-    /// The age of the sign of this peer.
+    /// The time since this peer wrote its sign file.
     package let age: Duration
-    /// Whether the peer cannot find the sign of this worker.
+    /// Whether the peer cannot find the sign file of this worker.
     package let misses: Bool
 
     /// Creates a peer from the database's data.
@@ -29,7 +29,8 @@ package struct CopiedStore: Sendable {
   /// The age at which a sign (a file that a worker writes into the store) must be visible to all workers. NFS caches attributes
   /// and names of directories for a minute. (nfs(5), acdirmax)
   package static let delay = Duration.seconds(120)
-  /// The number of consecutive checks that must miss the sign of a worker before this worker counts as using another directory.
+  /// The number of consecutive checks that must not find a worker's sign file before that worker counts as using another
+  /// directory.
   package static let looks = 2
 
   private let own: Int64
@@ -55,7 +56,7 @@ package struct CopiedStore: Sendable {
   }
 
   /// Records what the database says about the other workers at `now`. A worker that is not in `peers` still counts as using
-  /// another directory if it did so before.
+  /// another directory if it counted so before.
   package mutating func heard(of peers: [Peer], now: Instant) {
     signedAt = Dictionary(uniqueKeysWithValues: peers.map { ($0.worker, now - $0.age) })
     missed = missed.filter { signedAt[$0.key] != nil }
@@ -69,8 +70,8 @@ package struct CopiedStore: Sendable {
     }
   }
 
-  /// The worker with the lowest number among those that use another directory, if its number is lower than this worker's own;
-  /// otherwise nil. If there is such a worker, the directory of this worker counts as the copy.
+  /// Among the workers that use another directory, the worker with the lowest number; nil if no number is lower than this
+  /// worker's own. If the value is not nil, the directory of this worker counts as the copy.
   package var original: (worker: Int64, machine: String)? {
     apart.filter { $0.key < own }.min { $0.key < $1.key }.map { ($0.key, $0.value) }
   }

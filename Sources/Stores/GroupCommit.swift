@@ -16,8 +16,8 @@ package enum Published: Sendable, Equatable {
 /// Haul syncs each file before the file gets its name, and syncs the directory afterwards. These two steps happen in two rounds
 /// of syncs. A caller that arrives during a round waits for the next round, because the running round may have missed the
 /// caller's writes. Each round thus serves all callers that arrived during the previous round. A round with at least 4 callers
-/// syncs the whole file system once. It does not do so if such a sync has failed, or has taken longer than 500 ms, in the last
-/// 30 seconds. Otherwise the round syncs each file and each directory once.
+/// syncs the whole file system once. A smaller round syncs each file and each directory once. A larger round does this too if a
+/// sync of the whole file system has failed, or has taken longer than 500 ms, in the last 30 seconds.
 package final class GroupCommit: Sendable {
   /// A file that has its name in `parent`, but whose name is not durable yet. `published` is nil if there was no part file.
   package typealias Named = (published: Published?, parent: Destination.Parent)

@@ -60,7 +60,7 @@ package struct NamedDirectory: Sendable {
   /// Checks that this user may write in the directory, or may create it if it is missing. The check writes nothing, so it may
   /// miss problems.
   ///
-  /// - Throws: `noDirectory`, `unwritable`, `notPermitted`.
+  /// - Throws: `StoreError.noDirectory`, `.unwritable` or `.notPermitted`.
   package func requireRight() throws(StoreError) {
     if let obstacle = obstacle(to: .writing) { throw obstacle }
   }

@@ -21,8 +21,8 @@ package enum StoreTrouble: Sendable, Equatable, CustomStringConvertible {
 /// Whether a worker may write files to a store, or must wait for the store to work again. The type reads no clock: callers pass
 /// the time.
 package struct StoreHealth: Sendable, Equatable {
-  /// The shortest pause before Haul again checks a store that is closed to new files. The pause doubles, up to ``longest``, if
-  /// the store closes again within ``longest`` after it was opened.
+  /// The shortest time before Haul repeats the check of a store that is closed to new files. This time doubles, up to
+  /// ``longest``, if the store closes again within ``longest`` after it was opened.
   package static let shortest = Duration.seconds(5)
   package static let longest = Duration.seconds(60)
 

@@ -11,8 +11,8 @@ extension Store {
 
   /// Writes a worker's sign, a file that proves which directory the worker uses. Returns true if the sign was missing.
   ///
-  /// Call it repeatedly: on NFS, a machine that changes a directory then also sees the changes of other machines. Blocks while
-  /// the disk blocks.
+  /// Call this function repeatedly. On NFS, a machine sees the changes of other machines in a directory after it has changed
+  /// the directory itself. Blocks while the disk blocks.
   package func sign(pool: String, worker: Int64) throws(TransferError) -> Bool {
     let directory = try root.makeDirectories(Self.signsPath)
     let signs = PartDirectory(directory)

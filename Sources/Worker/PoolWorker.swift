@@ -46,8 +46,8 @@ package final class PoolWorker: Sendable {
   /// Stops the worker gracefully: it claims no more jobs, saves the durable progress and gives all jobs back. ``run()`` then
   /// returns.
   ///
-  /// Call this from any thread; a second call is not an error. If the database is unreachable, the worker waits for it until 5
-  /// seconds after its leases have expired.
+  /// Call this from any thread; a second call is not an error. If the database is unreachable, the worker waits for the
+  /// database until 5 seconds after the worker's leases have expired.
   package func drain() {
     state.withLock { $0.isToldToEnd = true }
     drainAsTold()
@@ -81,12 +81,12 @@ package final class PoolWorker: Sendable {
     }
   }
 
-  /// Pauses the transfers with their sockets open, because the process is about to be stopped. The pause does not count as a
-  /// slow source. After SIGCONT the transfers continue without a further call. If the leases of their jobs have expired, the
-  /// jobs restart from the durable bytes.
+  /// Pauses the transfers with their sockets open, because the process is about to be suspended (Ctrl-Z). The pause does not
+  /// count as a slow source. After SIGCONT the transfers continue without a further call. If the leases of their jobs have
+  /// expired, the jobs restart from the durable bytes.
   package func suspend() { state.withLock { $0.keeper }?.suspend() }
 
-  /// Makes ``run()`` return when the worker's queues have no jobs left, like `exitWhenIdle`.
+  /// Makes ``run()`` return when the worker's queues have no jobs left, as with ``WorkerConfiguration/exitWhenIdle``.
   package func stopWhenIdle() {
     state.withLock { state in
       state.stopsWhenIdle = true

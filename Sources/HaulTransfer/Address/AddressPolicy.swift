@@ -1,8 +1,8 @@
 /// Decides which addresses Haul may connect to.
 ///
-/// The policy checks the address of the socket, not the host name, so a DNS answer cannot bypass it. The policy allows an
-/// address if an allowed block contains it. It refuses every other address that is not global unicast according to IANA's
-/// special-purpose registries (RFC 6890). These are loopback, link-local (with the metadata services of clouds), private,
+/// The policy checks the address of the socket, not the host name, so a DNS answer cannot bypass the policy. The policy allows
+/// an address if an allowed block contains it. The policy refuses every other address that is not global unicast according to
+/// IANA's special-purpose registries (RFC 6890): loopback, link-local (including the metadata services of clouds), private,
 /// shared, documentation, benchmarking, multicast and reserved addresses. If an IPv6 address contains an IPv4 address, the
 /// policy checks the IPv4 address.
 public struct AddressPolicy: Sendable, Hashable {
@@ -13,10 +13,10 @@ public struct AddressPolicy: Sendable, Hashable {
   public static let unrestricted = AddressPolicy(
     allowing: ["0.0.0.0/0", "::/0"].compactMap(CIDR.init))
 
-  /// The blocks that are allowed in addition to the public addresses.
+  /// The address blocks that are allowed in addition to the public addresses.
   public let allowed: [CIDR]
 
-  /// Creates a policy that allows public addresses and these blocks.
+  /// Creates a policy that allows public addresses and the address blocks in `allowed`.
   public init(allowing allowed: [CIDR]) {
     self.allowed = allowed
   }

@@ -1,6 +1,6 @@
 /// URLs of files, by FTP (RFC 959), FTP over TLS (RFC 4217) and SFTP (draft-ietf-secsh-filexfer).
 extension WebURL {
-  /// Schemes that are always allowed. Redirects may lead only to these.
+  /// Schemes that are always allowed. A redirect may lead only to a URL with one of these schemes.
   package static let webSchemes: Set<String> = ["http", "https"]
   /// Schemes that are allowed only if ``DownloaderConfiguration/allowedSchemes`` contains them: FTP and SFTP.
   package static let fileSchemes: Set<String> = ["ftp", "ftps", "sftp"]

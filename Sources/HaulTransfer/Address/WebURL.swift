@@ -4,8 +4,8 @@ internal import HaulCLibcurl
 /// A URL, parsed by libcurl, so that the URL that Haul checks is the URL that libcurl fetches.
 ///
 /// Spaces and bytes beyond ASCII are percent-encoded, numeric IPv4 hosts are written in the usual way, and the fragment is
-/// dropped. Path and query otherwise stay as submitted, including dot segments and an empty query. A request carries the form
-/// in ``wire``.
+/// dropped. Path and query otherwise stay as submitted, including dot segments and an empty query. Requests use the form in
+/// ``wire``.
 package struct WebURL: Sendable, Hashable {
   /// The whole URL, including any credentials. Do not show it: show ``redacted``.
   package let text: String
@@ -23,13 +23,14 @@ package struct WebURL: Sendable, Hashable {
   /// Whether the URL holds a user name or a password. The engine refuses such URLs.
   package let hasCredentials: Bool
   /// The key for limits per host: `example.org`, or `example.org:8443` if the port is not the scheme's default. An IPv6 address
-  /// is written as inet_ntop(3) writes it, because libcurl keeps different spellings of an address.
+  /// is written as inet_ntop(3) writes it, so that all spellings of one address have the same key. libcurl does not change the
+  /// spelling.
   package let hostKey: String
 
   /// Parses an absolute URL.
   ///
   /// - Parameters:
-  ///   - text: The URL. It may hold spaces inside, but not around it.
+  ///   - text: The URL. It may contain spaces, but not at its start or end.
   ///   - schemes: The allowed schemes in lower case.
   /// - Throws: `.blockedURL` if the URL cannot be parsed or its scheme is not one of `schemes`.
   package init(

@@ -11,7 +11,7 @@ public enum DigestAlgorithm: String, Sendable, CaseIterable, Codable {
   case sha1 = "sha-1"
   /// MD5. Many servers still publish it, but it does not protect against an attacker.
   case md5
-  /// CRC-64/NVME. This algorithm and all algorithms below detect accidental damage only.
+  /// CRC-64/NVME. This checksum, CRC-32C and CRC-32 detect accidental damage only.
   case crc64nvme
   /// CRC-32C, the CRC with Castagnoli's polynomial.
   case crc32c

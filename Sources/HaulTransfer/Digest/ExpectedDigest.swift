@@ -8,14 +8,15 @@ public struct ExpectedDigest: Sendable, Hashable {
   /// The digest itself, with ``DigestAlgorithm/byteCount`` bytes.
   public var bytes: [UInt8]
 
-  /// Reads a digest: `algorithm=digest`, or only 32, 40, 64 or 128 hexadecimal digits, which mean MD5, SHA-1, SHA-256 or
-  /// SHA-512. A file name may follow the digits, as in a line of `SHA256SUMS`; Haul ignores the name.
+  /// Reads a digest: `algorithm=digest`, or only 32, 40, 64 or 128 hexadecimal digits (MD5, SHA-1, SHA-256 or SHA-512, by
+  /// length). A file name may follow the digits, as in a line of `SHA256SUMS`; Haul ignores the name.
   ///
-  /// The algorithm is spelled as in RFC 9530 or without its hyphen, in any case. The digest is in hexadecimal, in base64, or in
-  /// base64 between colons, as RFC 9530 writes it. Other accepted forms are `sha256:HEX`, `sha256-BASE64` (Subresource
-  /// Integrity), and `SHA256 (name) = HEX`, as BSD's tools write it. White space around the text does not count.
+  /// The algorithm is spelled as in RFC 9530 or without its hyphen. Upper and lower case are equal. The digest is in
+  /// hexadecimal, in base64, or in base64 between colons, as RFC 9530 writes it. Other accepted forms are `sha256:HEX`,
+  /// `sha256-BASE64` (Subresource Integrity), and `SHA256 (name) = HEX`, as BSD's tools write it. White space around the text
+  /// does not count.
   ///
-  /// - Throws: `digest` for any other text. The message quotes the text.
+  /// - Throws: a ``TransferError`` of class `digest` for any other text. The message quotes the text.
   public init(_ text: String) throws(TransferError) {
     let text = Self.trimmed(text)
     let digits = text.prefix { $0.isASCII && $0.isHexDigit }
@@ -60,8 +61,8 @@ public struct ExpectedDigest: Sendable, Hashable {
 
   /// Reads a digest in the form `algorithm=digest` only. Options of jobs and header fields of servers have this form.
   ///
-  /// - Returns: nil for an unknown algorithm or a digest of the wrong length. If the hexadecimal and the base64 form have the
-  ///   same length, a final `=` means base64.
+  /// - Returns: the digest; nil for an unknown algorithm or a digest of the wrong length. If the hexadecimal and the base64
+  ///   form have the same length, a final `=` means base64.
   package init?(spelled text: String) {
     let halves = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     guard halves.count == 2, let algorithm = DigestAlgorithm(spelled: String(halves[0])) else {

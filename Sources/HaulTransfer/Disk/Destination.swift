@@ -4,7 +4,7 @@ package import HaulSystem
 
 /// The action if a file with the final name already exists.
 public enum CollisionPolicy: String, Sendable, CaseIterable {
-  /// Fail as `exists`.
+  /// Fail with the error class `exists`.
   case fail
   /// Keep the existing file, and count the download as done.
   case skip
@@ -14,8 +14,8 @@ public enum CollisionPolicy: String, Sendable, CaseIterable {
   case rename
 }
 
-/// The directory tree in which Haul publishes finished files, called results. Haul creates, opens and renames no file outside
-/// the tree, and follows no symbolic link. Every call blocks.
+/// The directory tree in which Haul publishes finished files (results): it gives them their final names there. Haul creates,
+/// opens and renames no file outside the tree, and follows no symbolic link. Every call blocks.
 ///
 /// To publish a file, call `makeParent`, `place` and then `Parent.sync`. These steps are separate so that a caller can record
 /// its intent to publish the file before it calls `place`, and can sync the directories of many files at once.
@@ -78,8 +78,8 @@ package struct Destination: Sendable {
       for parent in parents { parent.isDurable() }
     }
 
-    /// Records that this directory and the directories above it are durable, because the caller has already synced them.
-    /// ``sync()`` then does not sync them as newly created directories.
+    /// Records that this directory and the directories above it are durable, because the caller has already synced them. Later
+    /// calls of ``sync()`` for this directory then do not sync the directories above it.
     package func isDurable() {
       // A directory whose identity cannot be read is synced again.
       if let identity = try? identity() { durable.insert(path, identity) }
@@ -130,10 +130,10 @@ package struct Destination: Sendable {
       directory: directory, unsynced: unsynced, path: path.directory, durable: durable)
   }
 
-  /// Checks that this process may create a file at `path` and the directories above it, as far as that is possible
-  /// without creating anything.
+  /// Checks whether this process may create a file at `path` and the missing directories above the file. The check creates
+  /// nothing, so it may miss problems.
   ///
-  /// - Throws: `not_permitted`.
+  /// - Throws: `not_permitted` if the process lacks the right.
   package func requireRight(toMake path: RelativePath) throws(TransferError) {
     var above = path.components.dropLast()
     while true {
@@ -170,7 +170,8 @@ package struct Destination: Sendable {
   /// syncs the file's bytes before this call and the parent directory afterwards. If the part's name is gone or belongs to
   /// another file, another worker has taken the part file over. The call then changes nothing and returns `partMissing`.
   ///
-  /// - Throws: `exists` under the policy `fail`; `path_conflict` if a directory has the name.
+  /// - Throws: `exists` if another file has the final name and the policy is `fail`; `path_conflict` if a directory has the
+  ///   name.
   package func place(
     part: String, inode: UInt64, of parts: PartDirectory, at path: RelativePath, in parent: Parent,
     policy: CollisionPolicy
@@ -207,8 +208,8 @@ package struct Destination: Sendable {
   /// Finds the file that an earlier call of ``place(part:of:at:in:policy:)`` may have renamed to `path` or to a numbered name.
   /// The process of that call may have died before it could confirm the rename.
   ///
-  /// - Returns: The name of the file for which `isWanted` returns true; nil if no file fits. Numbered names are checked up to
-  ///   the first free one.
+  /// - Returns: The path of the file for which `isWanted` returns true; nil if there is no such file. This function checks
+  ///   numbered names up to the first free one.
   package func find(
     _ path: RelativePath, policy: CollisionPolicy,
     where isWanted: (PartFile) throws(TransferError) -> Bool

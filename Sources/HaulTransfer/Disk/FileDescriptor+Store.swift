@@ -46,8 +46,8 @@ extension FileDescriptor {
     }
   }
 
-  /// Removes the files that an interrupted ``probeWriting()`` has left in this directory. It does not disturb a check that is
-  /// in progress in another process.
+  /// Removes the files that an interrupted ``probeWriting()`` has left in this directory. Does not disturb a check that is in
+  /// progress in another process.
   package func removeTrials() throws(TransferError) {
     let parts = PartDirectory(self)
     for name in try parts.names(startingWith: Self.trial) { try parts.remove(name) }
@@ -80,8 +80,8 @@ extension FileDescriptor {
   }
 
   /// Whether ``syncFileSystem()`` is reliable here. Two conditions must hold. Linux must report the errors of syncfs(2), as
-  /// version 5.8 and later do. The file system must be known to write all data to the device, which a network file system or
-  /// FUSE may not do.
+  /// version 5.8 and later do. The file system must be of a kind that is known to write all data to the device. Network file
+  /// systems and FUSE are not of such a kind.
   package var syncsFileSystem: Bool {
     var system = utsname()
     guard unsafe uname(&system) == 0 else { return false }
@@ -143,8 +143,8 @@ extension FileDescriptor {
   }
 
   /// Locks the file (flock(2)). For a shared lock, waits until no process has an exclusive lock. For an exclusive lock, does
-  /// not wait: gives up this process's shared lock first, and returns false if another process has a lock. A file system
-  /// without locks grants every lock.
+  /// not wait: gives up this process's shared lock first, and returns false if another process has a lock. If the file system
+  /// does not support locks, returns true.
   package func lock(exclusive: Bool) -> Bool {
     while flock(raw, exclusive ? LOCK_EX | LOCK_NB : LOCK_SH) != 0 {
       if errno == EWOULDBLOCK { return false }
@@ -174,7 +174,7 @@ extension PartDirectory {
 }
 
 extension PartFile {
-  /// Writes the whole content of a small file, from offset 0, and syncs it.
+  /// Writes the whole content of a small file, from offset 0, and syncs the file.
   package func write(_ bytes: [UInt8]) throws(TransferError) {
     let error = unsafe bytes.withUnsafeBytes { bytes -> TransferError? in
       do throws(TransferError) {

@@ -26,7 +26,8 @@ package struct PartDirectory: Sendable {
 
   /// Creates a part file. Fails if a file with this name exists (`O_EXCL`).
   ///
-  /// - Throws: `io` if the name exists, even as a symbolic link; `disk_full`.
+  /// - Throws: `io` if the name exists, even as a symbolic link, or if the file cannot be created for another reason;
+  ///   `disk_full` if the disk is full.
   package func create(_ name: String) throws(TransferError) -> PartFile {
     switch try tryCreate(name) {
     case .success(let file): return file
@@ -50,9 +51,10 @@ package struct PartDirectory: Sendable {
   /// The length in bytes from which Haul reserves disk space for a file before its first byte arrives.
   static let reservedFrom: Int64 = 1 << 20
 
-  /// Creates an empty part file, and reserves `length` bytes for it if the length is known.
+  /// Creates an empty part file, and replaces an existing file with this name. Reserves `length` bytes on the disk if the
+  /// length is known and at least 1 MiB.
   ///
-  /// - Throws: `disk_full` if the disk has no room for `length` bytes; `io`.
+  /// - Throws: `disk_full` if the disk has no room for `length` bytes; `io` or a similar error if the file cannot be created.
   package func make(_ name: String, of length: Int64?) throws(TransferError) -> PartFile {
     // An existing entry was left by an attempt of the same token, which this process made and gave up.
     let part = try createAnew(name)
@@ -106,9 +108,9 @@ package struct PartDirectory: Sendable {
 
   /// Opens the part file that a checkpoint names.
   ///
-  /// - Returns: nil if the part file must not be used: it is gone, replaced by another file or link, shorter than the `length`
-  ///   that it must hold, or longer than the `complete` file. On NFS, another machine's rename may become visible only after
-  ///   some time: check again before you conclude that the part file is gone.
+  /// - Returns: nil if the part file must not be used: it is gone, was replaced by another file or link, has fewer than
+  ///   `length` bytes, or has more than `complete` bytes (the length of the complete file). On NFS, another machine's rename
+  ///   may become visible only after some time: check again before you conclude that the part file is gone.
   /// - Throws: `path_conflict` if parts are locked and another download uses this part file.
   package func open(
     _ name: String, inode: UInt64, holding length: Int64, of complete: Int64

@@ -11,7 +11,7 @@ package struct RelativePath: Sendable, Hashable, CustomStringConvertible {
     case emptyComponent
     /// A component is `.` or `..`.
     case dots
-    /// The text has a control character: C0 with NUL, DEL or C1.
+    /// The text has a control character: C0 (including NUL), DEL or C1.
     case controlCharacter
     /// A component has more than 255 bytes, or the text has more than ``longest`` bytes.
     case tooLong

@@ -52,7 +52,7 @@ import Synchronization
 ///
 /// When all buffers are in use, exchanges (requests with their responses) pause until a ``BodySink`` returns a buffer. Memory
 /// use thus stays bounded even if the disk is slow. A share is the group of exchanges that write to the same disk. One disk
-/// that hangs must not take all buffers. A share therefore gets at most twice the number of buffers that are left (dynamic
+/// that hangs must not take all buffers. A share therefore gets at most twice the number of buffers that are free (dynamic
 /// thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). A share that holds no buffer always gets
 /// one.
 package final class BufferPool: Sendable {

@@ -36,7 +36,7 @@ package final class Engine: Sendable {
   /// Runs one request without following redirects.
   ///
   /// Returns when the exchange is over and the sink has received every accepted body byte. Cancelling the task cancels the
-  /// exchange. This function does not throw: see ``ExchangeResult/outcome``.
+  /// exchange. This function does not throw: errors are in ``ExchangeResult/outcome``.
   package func perform(
     _ request: ExchangeRequest, sink: any BodySink, handle: ExchangeHandle = ExchangeHandle()
   ) async -> ExchangeResult {

@@ -73,7 +73,7 @@ package struct ExchangeRequest: Sendable {
 /// A sink's answer to a response head.
 package enum HeadVerdict: Sendable {
   case accept
-  /// The sink accepts the body, but receives no byte of the body before ``ExchangeHandle/resume()``.
+  /// The sink accepts the body, but the engine passes no byte of the body to the sink before ``ExchangeHandle/resume()``.
   case acceptLater
   /// The sink does not want the body. If the body has at most 64 KiB and arrives within 1 second, the engine reads the whole
   /// body, to keep the connection open. Otherwise the engine closes the connection.
@@ -83,7 +83,7 @@ package enum HeadVerdict: Sendable {
 /// A sink's answer to a piece of the body.
 package enum BodyVerdict: Sendable {
   case more
-  /// The sink cannot take more bytes now. It receives no more until ``ExchangeHandle/resume()``.
+  /// The sink cannot take more bytes now. The engine passes no more bytes to the sink before ``ExchangeHandle/resume()``.
   case pause
   /// The sink ends the exchange at once.
   case stop
@@ -97,8 +97,8 @@ package protocol BodySink: AnyObject, Sendable {
 
   /// Receives the next bytes of the body. The sink owns the buffer from here on.
   ///
-  /// The engine does not call this while the sink is paused, with one exception: at the end of the exchange it passes the bytes
-  /// that it had already collected. In that call, only the verdict `.stop` has an effect.
+  /// The engine does not call this method while the sink is paused, with one exception. At the end of the exchange, the engine
+  /// passes the bytes that it had already collected. In that call, only the verdict `.stop` has an effect.
   func body(_ buffer: GatherBuffer) -> BodyVerdict
 }
 
@@ -117,7 +117,7 @@ package struct ExchangeResult: Sendable {
   package var primaryAddress: String?
   /// The addresses that the policy refused. They are listed even if the server answered at another address.
   package var refusedAddresses: [String]
-  /// The measurements of the exchange; nil if it did not begin.
+  /// The measurements of the exchange; nil if the exchange did not begin.
   package var metrics: RequestMetrics?
 }
 

@@ -1,7 +1,7 @@
 /// The head of the final response to one HTTP request, without earlier 1xx responses.
 ///
-/// Compare field names without regard to case. Values are stored without surrounding white space (RFC 9110 §5.1, §5.5). Order
-/// and repetition are as received.
+/// Compare field names without regard to case. Values are stored without surrounding white space (RFC 9110 §5.1, §5.5). The
+/// fields keep the order of the response, and a repeated field occurs several times.
 package struct ResponseHead: Sendable, Equatable {
   package typealias Field = HeaderField
 

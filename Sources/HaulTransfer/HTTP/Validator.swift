@@ -8,12 +8,14 @@ package enum Validator: Sendable, Hashable {
   /// same second, and Haul would not notice.
   case lastModified(String)
   /// A weak entity tag and a Last-Modified date, as sent. Neither is strong enough for If-Range. A later response must repeat
-  /// both. Haul also requests the last ``overlap`` durable bytes again, and they must be the same as on the disk.
+  /// both. Haul also requests the last durable bytes again (``overlap`` is their number). These bytes must be the same as on
+  /// the disk.
   case weakETag(String, modified: String)
-  /// An entity tag without quotes, as sent, if the server sent no usable Last-Modified date. A later response must repeat the
-  /// tag.
+  /// An entity tag that the server sent without quotes. Haul uses this tag only if the server sent no usable Last-Modified
+  /// date. A later response must repeat the tag.
   case unquotedETag(String)
-  /// The server sent no usable validator. The digest that the job requires proves the whole file.
+  /// The server sent no usable validator, but the job requires a digest. After a resume, this digest proves that the whole file
+  /// is right.
   case jobDigest
 
   /// Reads the validator of a response; nil if the response has none that is strong enough for a resume.
@@ -119,8 +121,8 @@ package enum Validator: Sendable, Hashable {
 }
 
 extension Validator: Codable {
-  /// The validator as text: a tag with its quotes, a date, a weak tag and a date, `=` and a tag without quotes, or
-  /// `digest`.
+  /// The validator as text, in one of these forms: a strong tag with its quotes; a date; a weak tag, a space and a date; `=`
+  /// and a tag without quotes; or the word `digest`.
   package var text: String {
     switch self {
     case .strongETag(let text), .lastModified(let text): text

@@ -14,8 +14,8 @@ import Synchronization
 /// ``Downloader/shutdown()`` also removes the partial files of failed downloads, unless these downloads are in the list file of
 /// a ``DownloadQueue``.
 ///
-/// The next process that reads the list file restarts downloads that failed, were running or were ended by ``pause()``.
-/// Downloads that were suspended stay suspended until ``resume()``.
+/// The next process that reads the list file restarts the downloads that failed, were running or were ended by ``pause()``.
+/// Suspended downloads stay suspended until ``resume()``.
 ///
 /// You may make all calls from any thread, at any time, and repeatedly.
 public final class Download: Sendable {
@@ -182,7 +182,7 @@ public final class Download: Sendable {
   /// process that runs the download has ended.
   ///
   /// Nil after a success or ``cancel()``, and if the download cannot be continued because the server gives no length, or no
-  /// strong enough validator.
+  /// validator (ETag or Last-Modified) that is strong enough.
   public var resumeData: ResumeData? {
     shared.withLock { $0.saved.flatMap { $0.bytes > 0 ? $0 : nil } }
   }
@@ -216,8 +216,7 @@ public final class Download: Sendable {
   /// If the program drops its last reference to a suspended download, the download ends and its partial file stays.
   public func suspend() { end(.suspend) }
 
-  /// Continues a suspended download, which waits for its turn again. For a download that is not suspended, the call does
-  /// nothing.
+  /// Continues a suspended download, which waits for its turn again. If the download is not suspended, the call does nothing.
   public func resume() {
     let stay = shared.withLock { state -> Int? in
       if state.phase == .running, state.wish == .suspend { state.isResumed = true }

@@ -27,8 +27,8 @@ public struct DownloadOptions: Sendable {
   /// Haul creates missing directories. Nil uses ``DownloadResponse/fileName``.
   ///
   /// Called once, after ``validate``: a download that is resumed or retried keeps its name. If the function throws an error,
-  /// the download ends, as with ``validate``. A path that leads out of the directory fails as `pathConflict`. FTP has no
-  /// response, so the URL gives the name.
+  /// the download ends, as with ``validate``. A path that leads out of the directory fails as `pathConflict`. For FTP, which
+  /// has no response, the name comes from the URL.
   ///
   /// Called on the network's thread: must return soon.
   public var destination: (@Sendable (DownloadResponse) throws -> String)?
@@ -72,7 +72,7 @@ public struct DownloadOptions: Sendable {
   /// the fields of the response. Nil follows every redirect.
   ///
   /// The function can only refuse a redirect that Haul would follow. An eleventh redirect in a row, or a redirect to a URL that
-  /// is not allowed, fails before the call. Must return soon.
+  /// is not allowed, fails without a call. The function must return soon.
   public var followRedirect: (@Sendable (DownloadResponse, _ url: String) -> Bool)?
   /// The proxy; nil uses the downloader's proxy.
   public var proxy: ProxyAddress?
@@ -84,7 +84,7 @@ public struct DownloadOptions: Sendable {
   /// The longest time that the server may send nothing; nil uses the downloader's limits.
   public var stallTimeout: Duration?
   /// The time limit for the whole download, including waits and pauses; nil for no limit. The time begins when the download
-  /// first runs. Bytes that are durable at the limit can be resumed.
+  /// first runs. The bytes that are durable when the time ends can be used to resume the download.
   public var timeout: Duration?
   /// A rate limit in bytes per second. Downloads with the same `RateLimit` object share the limit. Nil for no limit.
   public var rateLimit: RateLimit?

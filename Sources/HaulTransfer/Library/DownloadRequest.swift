@@ -6,7 +6,7 @@ public struct DownloadRequest: Sendable {
   /// The absolute URL.
   public var url: String
   /// The path of the file to create. Its directory must exist. A relative path starts at the working directory that the process
-  /// has when the download starts; a queue with a list then stores the absolute path.
+  /// has when the download starts; a queue with a list stores the absolute path.
   ///
   /// If the response decides the name of the file, this is the path of the directory, with a `/` at its end.
   public var path: String {

@@ -23,8 +23,8 @@ public enum DownloadState: Sendable, Hashable, CustomStringConvertible {
 
 /// An event of a download. Events arrive in the order in which they happen.
 ///
-/// URLs in an event may hold secrets, such as signatures. A later version may add cases: a `switch` with a `default` still
-/// builds.
+/// URLs in an event may hold secrets, such as signatures. A later version of Haul may add cases, so each `switch` over an event
+/// needs a `default`.
 public enum DownloadEvent: Sendable {
   /// The state has changed.
   case state(DownloadState)
@@ -38,7 +38,7 @@ public enum DownloadEvent: Sendable {
   case progress(DownloadProgress)
   /// More bytes are durable. The value is the new ``Download/resumeData``.
   case saved(ResumeData)
-  /// The attempt has failed. Another attempt follows after this time.
+  /// The attempt has failed with this error. Another attempt follows after this time.
   case retrying(after: Duration, TransferError)
   /// The download has ended. No event follows.
   case finished(Result<DownloadedFile, TransferError>)
@@ -74,7 +74,7 @@ public struct DownloadResponse: Sendable, Hashable {
     return suggestedFileName ?? url.flatMap(FileName.last) ?? FileName.unknown
   }
 
-  /// The media type in lower case, without parameters, such as `text/html`; nil if the response has no usable one.
+  /// The media type in lower case, without parameters, such as `text/html`; nil if the response states no usable media type.
   /// (Content-Type)
   public var mediaType: String? { ResponseHead(status: status, fields: fields).mediaType }
 

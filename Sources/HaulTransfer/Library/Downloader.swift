@@ -54,8 +54,8 @@ public final class Downloader: Downloading {
     }
   }
 
-  /// Starts a download and returns at once. If ``DownloaderConfiguration/maxConcurrent`` other downloads run, the download
-  /// waits for its turn. ``Download/value`` throws the errors.
+  /// Starts a download and returns at once. If as many other downloads run as ``DownloaderConfiguration/maxConcurrent`` allows,
+  /// the download waits for its turn. ``Download/value`` throws the errors.
   public func start(_ request: DownloadRequest, from data: ResumeData?) -> Download {
     start(request, from: data, behind: nil, members: nil, priority: 0)
   }
@@ -84,9 +84,9 @@ public final class Downloader: Downloading {
   /// Ends all downloads as `cancelled`. Returns when their partial files are removed and all connections are closed. The
   /// partial files of failed downloads are removed as well.
   ///
-  /// Downloads that are paused, suspended or in the list of a queue keep their partial files. The queues write and unlock their
-  /// lists for the last time; other queues may then use the lists. A program needs no other call before it ends. Downloads that
-  /// you start later end as `cancelled`, too. A second call is not an error.
+  /// Suspended downloads, downloads that ``Download/pause()`` has ended, and downloads in the list of a queue keep their
+  /// partial files. The queues write and unlock their lists for the last time; other queues may then use the lists. A program
+  /// needs no other call before it ends. Downloads that you start later end as `cancelled`, too. A second call is not an error.
   public func shutdown() async {
     // No download starts in place of one that ends.
     gate.configure { $0.isSuspended = true }

@@ -20,7 +20,8 @@ extension Downloader {
     }
   }
 
-  /// Removes the partial files in a directory, except those that a download uses and those of `kept`. Blocks.
+  /// Removes the partial files in a directory, except those that a download uses and those that the resume data in `kept` name.
+  /// Blocks.
   ///
   /// Caution: this call also removes the partial file of a suspended download, and of a download that waits for its next
   /// attempt. To keep such a file, pass the ``Download/resumeData`` of the download in `kept`.

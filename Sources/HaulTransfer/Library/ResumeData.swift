@@ -1,5 +1,5 @@
 /// The data with which a paused or interrupted download continues. Any process on the machine that has the partial file can use
-/// the data. The bytes that the data record are durable.
+/// the data. All bytes that count as downloaded in the data are durable.
 public struct ResumeData: Sendable, Hashable {
   /// Holds the checkpoint, so that a waiting download needs memory for a reference only.
   private final class Box: Sendable {
@@ -16,7 +16,8 @@ public struct ResumeData: Sendable, Hashable {
     box = Box(checkpoint)
   }
 
-  /// Creates resume data for tests of your own code. A download from these data finds no partial file, and begins at byte 0.
+  /// Creates resume data for tests of your own code. A download that starts from these data finds no partial file, and begins
+  /// at byte 0.
   public init(url: String, partialFile: String, bytes: Int64, expected: Int64) {
     let (directory, name) = DownloadTarget.split(partialFile)
     var checkpoint = Checkpoint(

@@ -104,8 +104,9 @@ package final class FileWriter: Sendable {
     opened.withLock { $0 = part }
   }
 
-  /// Queues a buffer to be written at `offset`, and returns at once. The writer does not write bytes before `compareUntil`, but
-  /// compares these bytes with those on disk. It uses only the first `count` bytes of the buffer.
+  /// Queues a buffer to be written at `offset`, and returns at once. The writer does not write bytes before the file offset
+  /// `compareUntil`, but compares these bytes with the bytes on the disk. The writer uses only the first `count` bytes of the
+  /// buffer.
   package func write(
     _ buffer: GatherBuffer, at offset: Int64, compareUntil: Int64 = 0, count: Int = .max
   ) -> Pressure {
@@ -127,7 +128,7 @@ package final class FileWriter: Sendable {
 
   /// Waits until all earlier buffers are written.
   ///
-  /// - Returns: all written bytes. Only bytes that were durable before this call are durable.
+  /// - Returns: all written bytes. This call does not make these bytes durable.
   package func flush() async throws(Failure) -> ByteRanges {
     // Needs no turn of the pool if nothing waits.
     if state.withLock({ $0.outstanding == 0 }) { return try written() }
@@ -218,7 +219,7 @@ package final class FileWriter: Sendable {
   /// If some bytes did not pass through this writer in sequence, the writer reads these bytes back from the disk, once for all
   /// of its digests. The writer reads the whole file for an algorithm that is not among its digests, and on a second call.
   ///
-  /// - Parameter isWanted: called before each block that is read; false cancels.
+  /// - Parameter isWanted: called before each block that is read. If this function returns false, the computation ends.
   /// - Throws: `io`; `digest` if libcrypto lacks the algorithm; `cancelled` if `isWanted` returned false.
   package func digest(
     _ algorithm: DigestAlgorithm, length: Int64,

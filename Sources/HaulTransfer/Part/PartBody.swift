@@ -4,8 +4,8 @@ struct PartBody: Sendable {
   enum Use: Sendable {
     /// The bytes of the body are written to the part file.
     case write(FileWriter)
-    /// The bytes of the body are only digested, to compare them with the first download because nothing else proves that the
-    /// first download is complete (row 23 in `decideEnd`).
+    /// The bytes of the body are digested and not written. Haul downloads the file a second time and compares the digest with
+    /// the first download, because nothing else proves that the first download is complete (row 23 in `decideEnd`).
     case compare(DigestContext)
   }
 

@@ -6,9 +6,9 @@ extension PartTransfer {
   /// Runs the transfer to its end. This function does not throw: see ``TransferOutcome``. Cancelling the task has the effect of
   /// ``stop()``.
   ///
-  /// On `.complete` the bytes are written and not yet synced. On any other outcome the durable bytes have been saved, if the
-  /// transfer can be resumed. After the return, `save` is not called again, but a call that a stop did not wait for may still
-  /// be in progress.
+  /// On `.complete`, the bytes are written but not yet synced. On any other outcome the durable bytes have been saved, if the
+  /// transfer can be resumed. After the return, the transfer does not call `save` again. A call of `save` may still be in
+  /// progress if a stop did not wait for that call.
   package func run() async -> TransferOutcome {
     var outcome = await withTaskCancellationHandler {
       await attempt()

@@ -13,8 +13,8 @@ struct PartTrial: Sendable {
     /// A comparison of the body with the part file decides. `isSame` is true if the validator has not changed. Haul then keeps
     /// new bytes even if the body ends early.
     case comparison(isSame: Bool)
-    /// The number of received bytes decides. The body replaces the part file once the body has more bytes than this number, the
-    /// durable bytes of the part file. Haul cannot continue a body that breaks off earlier.
+    /// The number of received bytes decides. The body replaces the part file once the body has more bytes than this number,
+    /// which is the number of durable bytes of the part file. If the body breaks off earlier, Haul does not continue it.
     case length(Int64)
   }
 

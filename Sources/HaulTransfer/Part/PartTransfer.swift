@@ -3,13 +3,14 @@ import Synchronization
 
 /// Downloads one representation into a part file, in as many exchanges as necessary.
 ///
-/// `TransferState` decides; this class carries the decisions out. Use a value for one run only. Durable progress is passed to
-/// `save` after a sync: as often as the ``TransferRequest`` says, at a stop and at a failure.
+/// `TransferState` makes the decisions, and this class carries them out. Call ``run()`` only once for each value. After a sync,
+/// the transfer passes its durable progress to `save`: at the checkpoints that the ``TransferRequest`` configures, at a stop
+/// and at a failure.
 package final class PartTransfer: Sendable {
   /// Records durable progress. The function returns false if the worker has lost the lease of the job.
   package typealias Save = @Sendable (Checkpoint) async -> Bool
-  /// A function for logs. Haul calls it for each decision, with the verdict and with the row of the decision table (the
-  /// functions `decide` and `decideEnd`) that gave it.
+  /// A function for logs. Haul calls the function for each decision, with the verdict and the number of its row in the decision
+  /// table. The functions `decide` and `decideEnd` hold the table.
   package typealias Observe = @Sendable (_ row: Int, _ verdict: String) -> Void
 
   /// The number of broken bodies after which the rest is left to a later attempt. Each must come within

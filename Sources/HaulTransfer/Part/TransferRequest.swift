@@ -12,8 +12,8 @@ package struct TransferRequest: Sendable {
   package var partName: String
   /// The durable progress of an earlier attempt, and its part file, which must already have the name ``partName``.
   package var resuming: (checkpoint: Checkpoint, part: PartFile)?
-  /// What the server said about the finished file at the destination during an earlier download. If the server still has that
-  /// file, the transfer ends as ``TransferOutcome/unchanged``. Ignored if ``resuming`` has durable progress.
+  /// What the server said, during an earlier download, about the file that is now at the destination. If the server still has
+  /// that file, the transfer ends as ``TransferOutcome/unchanged``. Ignored if ``resuming`` has durable progress.
   package var present: SourceRecord?
   /// The request fields of the job. Haul sends them to the origins that get ``credentials``.
   package var fields: [RequestField] = []
@@ -38,7 +38,7 @@ package struct TransferRequest: Sendable {
   /// body. An error ends the transfer.
   package var checkTarget: (@Sendable () throws(TransferError) -> Void)?
   /// Request fields that identify the user. Haul sends them only to the URL's own origin, and no longer after a redirect to
-  /// another origin. If there are any, ``DownloaderConfiguration/netrc`` is not used for that origin.
+  /// another origin. If this array is not empty, ``DownloaderConfiguration/netrc`` is not used for that origin.
   package var credentials: [ResponseHead.Field] = []
   /// The client certificate for the TLS handshake. Haul uses it for the origins that get ``credentials``.
   package var certificate: ClientCertificate?
@@ -81,8 +81,8 @@ package struct TransferRequest: Sendable {
   package var firstCheckpoint: Duration?
   /// The maximum time that a stop waits for a sync. If the sync takes longer, bytes after the last checkpoint are lost.
   package var stopTime = Duration.milliseconds(500)
-  /// Returns true while a checkpoint that Haul has passed on waits for an answer from the database, and not for a disk. A stop
-  /// waits for this answer without a time limit, and then saves the remaining bytes.
+  /// Returns true while a call of `save` waits for an answer from the database, and false while the call waits for a disk. A
+  /// stop waits for this answer without a time limit, and then saves the remaining bytes.
   package var awaitsAnswer: @Sendable () -> Bool = { false }
 
   /// Creates a request for a download from byte 0 without conditions, into a part file in `parts`.

@@ -18,7 +18,7 @@ struct Body: Sendable, Hashable {
   enum Kind: Sendable, Hashable {
     /// The whole representation from byte 0, with its length in bytes if known.
     case whole(length: Int64?)
-    /// A range of the representation up to byte `end`, exclusive. `allThere` is true if the part file is complete with these
+    /// A range of the representation that ends before byte `end`. `allThere` is true if the part file is complete with these
     /// bytes.
     case part(end: Int64, allThere: Bool)
   }
@@ -33,9 +33,9 @@ struct Body: Sendable, Hashable {
 
 /// What to do at a body's end.
 enum BodyEnding: Sendable, Equatable {
-  /// Every byte of `length` has arrived. Check the digest, if the job requires one, and publish.
+  /// All `length` bytes have arrived. Check the digest, if the job requires one, and publish.
   case verify(length: Int64)
-  /// Every byte of `length` has arrived, but the server sent more. Close the connection, and let the digest decide.
+  /// All `length` bytes have arrived, but the server sent more bytes. Close the connection, and let the digest decide.
   case dropExcessAndVerify(length: Int64)
   /// The received bytes are valid. Request the missing bytes.
   case askForRest

@@ -31,13 +31,13 @@ struct Representation: Sendable, Hashable {
 
 /// What to do with an answer. Haul decides from its head, before it writes a byte of its body.
 enum Action: Sendable, Equatable {
-  /// Take the body as bytes `start..<end` of the file. Compare the bytes before `compareUntil` with the disk, which already has
-  /// them. A difference means that the source changed; see `TransferState.overlapDiffered`.
+  /// Take the body as bytes `start..<end` of the file. The disk already has the bytes before `compareUntil`: compare them. A
+  /// difference means that the source changed; see `TransferState.overlapDiffered`.
   case accept(start: Int64, compareUntil: Int64, end: Int64)
   /// Take the body from byte 0 into a new part file. With `resumable`, a later request may ask for the rest of this body.
   case wholeBody(Representation, resumable: Bool)
   /// Take the body from byte 0, and compare its beginning with the part file. If the body begins with all bytes of the part
-  /// file, it is the same file. `isSame` is true if the validator says the same; Haul then keeps new bytes even if the body
+  /// file, it is the same file. `isSame` is true if the validator has not changed; Haul then keeps new bytes even if the body
   /// breaks off. If a byte differs, request the whole file once more; see `TransferState.wholeDiffered`.
   case compare(Representation, isSame: Bool, resumable: Bool)
   /// The source changed, and this body is the new representation. Take it from byte 0 into a new part file.

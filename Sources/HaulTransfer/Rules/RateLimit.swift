@@ -1,9 +1,10 @@
 import Synchronization
 
-/// A limit on the bytes per second that bodies receive. All engines and transfers that use the same object share its limit.
+/// A limit, in bytes per second, for receiving response bodies. All engines and transfers that use the same object share its
+/// limit.
 ///
-/// You may change the limit at any time. On average, Haul keeps the limit exactly. Bytes that the kernel has buffered ahead do
-/// not count; TCP slows the sender.
+/// You may change the limit at any time. On average, Haul keeps the limit exactly. Bytes that wait in the kernel's receive
+/// buffer do not count yet. When this buffer is full, TCP makes the sender wait.
 public final class RateLimit: Sendable {
   private let pace: Mutex<RatePace>
 

@@ -1,9 +1,10 @@
 extension TransferError {
-  /// Whether a retry may help, and what must wait before the retry. The raw value is the word in the database.
+  /// Whether a retry may help, and whether the download, the host or the worker has the problem. The raw value is the word in
+  /// the database.
   package enum Retry: String, Sendable, CaseIterable {
     /// No retry can succeed.
     case never = "permanent"
-    /// A problem of this download: retry after a pause, a limited number of times.
+    /// A problem of this download. Haul retries the download a limited number of times and waits before each retry.
     case job
     /// A problem of the host. Haul sends the host no requests for up to 5 minutes, or longer if Retry-After says so. The
     /// failure does not count against the download.

@@ -1,8 +1,8 @@
 /// Rules that choose a proxy, from environment variables, as in curl (curl(1), ENVIRONMENT).
 ///
-/// Haul uses `http_proxy` for http, and `https_proxy` or `HTTPS_PROXY` for https, or else `all_proxy` or `ALL_PROXY`. Hosts in
-/// `no_proxy` or `NO_PROXY` have no proxy. Haul ignores `HTTP_PROXY`, because a web server that runs a CGI program sets this
-/// variable from the Proxy field of a request.
+/// For http, Haul uses `http_proxy`. For https, Haul uses `https_proxy` or `HTTPS_PROXY`. If these variables are not set, Haul
+/// uses `all_proxy` or `ALL_PROXY`. Hosts in `no_proxy` or `NO_PROXY` have no proxy. Haul ignores `HTTP_PROXY`, because a web
+/// server that runs a CGI program sets this variable from the Proxy field of a request.
 package struct ProxyRules: Sendable, Hashable {
   private var proxies: [String: ProxyAddress] = [:]
   private let exceptions: [Substring]

@@ -1,6 +1,6 @@
 /// A value that can be sent as a parameter `$1`, `$2`… in PostgreSQL's text format.
 package protocol PostgresEncodable: Sendable {
-  /// The value as text for the server's input function of its type. It contains no NUL.
+  /// The value as text, in the form that the server reads for the PostgreSQL type. The text contains no NUL.
   var postgresText: String { get }
 }
 

@@ -17,7 +17,7 @@ struct LeaseClock: Sendable {
     case fenced
   }
 
-  /// What the owner of the clock must do with its transfers.
+  /// What the owner of the clock must do with its transfers. `fence` means that all transfers must stop.
   enum Action: Sendable, Equatable { case suspend, resume, fence }
 
   /// The time without an acknowledged heartbeat and without a session after which transfers pause.
