@@ -3,7 +3,7 @@ import HaulSystem
 /// A program: its name, version and tree of commands.
 package struct CommandTree: Sendable {
   package let root: CommandNode
-  /// The program's version. `--version` prints it after the name.
+  /// The program's version. `--version` prints the version after the name.
   package let version: String
   private let versionLines: @Sendable () -> [String]
   /// The commands of this program that match command names of other programs.

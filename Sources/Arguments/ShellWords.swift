@@ -1,5 +1,5 @@
-/// Splits a command line into words as bash does, for completion. It removes quotation marks and backslashes, but does not
-/// expand variables or patterns.
+/// Splits a command line into words as bash does, for completion. This type removes quotation marks and backslashes, but does
+/// not expand variables or patterns.
 package struct ShellWords {
   /// The words of the line. The user is typing the last word. If the line ends with a blank, the last word is empty.
   package private(set) var words = [""]

@@ -2,7 +2,7 @@ import Glibc
 import HaulSystem
 import Postgres
 
-/// A private PostgreSQL cluster. Its server runs while a process on this machine uses it.
+/// A private PostgreSQL cluster. The cluster's server runs while at least one process on this machine uses the cluster.
 ///
 /// The server listens only on a Unix socket, and the kernel says which user connects (peer authentication). The database role
 /// is `haul`. Each process that uses the cluster holds a shared lock, which the kernel releases when the process dies. If the

@@ -1,9 +1,9 @@
-/// The reason why the embedded database is not available. The description is a sentence for the operator, without its full
-/// stop, that says what to do.
+/// The reason why the embedded database is not available. The description is a sentence that tells the operator what to do,
+/// without a full stop at the end.
 package enum EmbeddedPostgresError: Error, Sendable, Equatable, CustomStringConvertible {
   /// `HAUL_STATE_DIR` and `HOME` are both unset, so the directory of the cluster is unknown.
   case noHome
-  /// No PostgreSQL version that is new enough is installed.
+  /// PostgreSQL 15 or newer is not installed.
   case programsMissing
   /// The data need a major version of PostgreSQL that is not installed. `installed` is the newest installed major version.
   case otherMajor(data: Int, installed: Int?, directory: String)

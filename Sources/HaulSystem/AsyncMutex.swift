@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A mutex that suspends waiting tasks. Tasks acquire it in the order in which they asked for it. Not re-entrant.
+/// A mutex that suspends waiting tasks. Tasks acquire the mutex in the order of their requests. The mutex is not re-entrant.
 package final class AsyncMutex: Sendable {
   private struct State {
     var isAcquired = false

@@ -12,8 +12,8 @@ package enum DetachedThread {
 
   /// Runs `body` on a new thread. Returns false, and does not run `body`, if the system cannot create a thread.
   ///
-  /// The new thread blocks signals, so that other threads, which handle signals, receive them. The thread does not block
-  /// signals that report its own faults, such as SIGSEGV.
+  /// The new thread blocks signals, so that the threads that handle signals receive them. The thread does not block signals
+  /// that report its own faults, such as SIGSEGV.
   package static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
     var blocked = sigset_t()
     unsafe sigfillset(&blocked)

@@ -1,12 +1,12 @@
 import Glibc
 import HaulCLinux
 
-/// An open file or directory. It is closed when its last reference is dropped.
+/// An open file or directory. The file is closed when the last reference to this object is dropped.
 package final class FileDescriptor: Sendable {
   /// The number of the file descriptor in the kernel. It is valid while this object lives.
   package let raw: Int32
 
-  /// Takes ownership of the file descriptor `raw`. No other code may close it.
+  /// Takes ownership of the file descriptor `raw`. No other code may close this descriptor.
   package init(owning raw: Int32) {
     self.raw = raw
   }
@@ -47,8 +47,8 @@ package final class FileDescriptor: Sendable {
     }
   }
 
-  /// Syncs the file's data by fdatasync(2). Its bytes and length are durable on return, but its times and permissions may not
-  /// be.
+  /// Syncs the file's data by fdatasync(2). On return, the file's bytes and length are durable, but the times and permissions
+  /// may not be.
   package func syncData() throws(SystemError) {
     while fdatasync(raw) != 0 {
       if errno != EINTR { throw SystemError("fdatasync") }

@@ -3,8 +3,8 @@ import HaulCLinux
 
 /// The error of a failed system call.
 ///
-/// The description is a sentence for people, without its full stop. A caller that knows more about the object translates the
-/// error into an error of its own.
+/// The description is a sentence for people, without a full stop at the end. A caller that knows more about the object
+/// translates the error into an error of its own.
 package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The name of the system call, from section 2 or 3 of the manual.
   package let call: String

@@ -2,7 +2,7 @@ public import FoundationEssentials
 
 /// The reason why a transfer ended without a result: an error class for programs, and a sentence for people.
 ///
-/// The sentence never holds credentials: URLs in it are redacted.
+/// The sentence never holds credentials: URLs in the sentence are redacted.
 public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The kind of error.
   ///
@@ -126,13 +126,14 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
   public var remedy: Remedy?
   /// The status code of the response; nil if there was no response.
   public var status: Int?
-  /// The time that the server asks to wait, counted from the arrival of the response (RFC 9110 §10.2.3); nil if it did not ask.
+  /// The time that the server asks to wait, counted from the arrival of the response (RFC 9110 §10.2.3); nil if the server did
+  /// not ask.
   public var retryAfter: Duration?
   /// The host that answered or failed to answer, as `name` or `name:port`. After a redirect, this host differs from the URL's
   /// host.
   public var host: String?
 
-  /// The header fields of the response; empty if there was no response. They may hold secrets, such as cookies.
+  /// The header fields of the response; empty if there was no response. The fields may hold secrets, such as cookies.
   public var fields: [HeaderField] = []
   /// The first bytes of the response body, at most 16 KiB; empty if there was no response, or if the body was the file
   /// itself.

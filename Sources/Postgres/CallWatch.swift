@@ -16,7 +16,7 @@ struct CallWatch {
   }
 
   private enum State {
-    /// The call is running. It becomes `stopping` at its deadline or when its task is cancelled.
+    /// The call is running. The next state is `stopping`, at the deadline or when the task of the call is cancelled.
     case running(deadline: Instant)
     case stopping(Reason, until: Instant)
   }

@@ -10,8 +10,8 @@ import Synchronization
 package final class Connection: Sendable {
   let link: Link
   let mutex = AsyncMutex()
-  /// Whether this value is the connection that the body of a transaction gets. This connection uses the libpq connection of
-  /// another value.
+  /// Whether this value is the connection that the body of a transaction gets. Such a value uses the libpq connection of the
+  /// value on which ``transaction(_:)`` was called.
   package let isTransaction: Bool
   /// Whether the transaction of this connection has ended.
   let isOver = Atomic(false)

@@ -53,7 +53,7 @@ package final class Session: Sendable {
   ///
   /// - Parameters:
   ///   - configuration: the configuration of every connection.
-  ///   - first: a connection with this configuration. The session takes it over and uses it first.
+  ///   - first: a connection with this configuration. The session takes this connection over and uses it first.
   ///   - onConnect: prepares each new connection (LISTEN, locks) before any caller gets it. If it throws, the session closes
   ///     the connection and treats the attempt as failed.
   ///   - observe: gets all events in their order. It must not block.

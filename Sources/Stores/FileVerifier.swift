@@ -13,7 +13,7 @@ package struct FileVerifier: Sendable {
     case length(Int64)
     /// The file has the recorded length, but this digest instead of the recorded one.
     case digest(ExpectedDigest)
-    /// The file cannot be read, for the given reason. Its content is unknown.
+    /// The file cannot be read, for the given reason. The content of the file is unknown.
     case unreadable(String)
 
     /// Whether the file is missing or certainly differs from the record.

@@ -240,8 +240,8 @@ extension FileDescriptor {
   }
 }
 
-/// The name of a part file. It consists of the id of the job, the token of the lease and, if the source has changed during the
-/// attempt, a number.
+/// The name of a part file. The name consists of the id of the job, the token of the lease and, if the source has changed
+/// during the attempt, a number.
 package struct PartName: Sendable, Equatable {
   package let job: Int64
   package let token: Int64

@@ -1,7 +1,7 @@
 import HaulSystem
 
 /// The reason why a directory cannot be used as a store or for other files. The description is a sentence for the operator,
-/// without its full stop.
+/// without a full stop at the end.
 package enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The directory does not exist. `store` is the name of the store that uses the directory, if known.
   case absent(String, store: String? = nil)

@@ -7,7 +7,7 @@ import Postgres
 package import Stores
 import Synchronization
 
-/// A worker of a pool. It claims jobs, downloads their files, and gives interrupted jobs to other workers.
+/// A worker of a pool. The worker claims jobs, downloads their files, and gives interrupted jobs to other workers.
 ///
 /// A worker can also lead the pool and run the maintenance of the pool (`Leadership`), so a pool needs no coordinator.
 package final class PoolWorker: Sendable {
@@ -333,7 +333,7 @@ package final class PoolWorker: Sendable {
 }
 
 /// The error of a worker that was drained but could not reach the database before its leases may have expired. Other workers
-/// continue its jobs from the saved bytes.
+/// continue the jobs of that worker from the saved bytes.
 package struct DrainTimeout: Error, CustomStringConvertible {
   package let description =
     "this worker could not reach the database while it was stopping; other workers take over the jobs of this worker"

@@ -7,9 +7,9 @@ public enum DigestAlgorithm: String, Sendable, CaseIterable, Codable {
   case sha256 = "sha-256"
   /// SHA-512 (RFC 9530 §5).
   case sha512 = "sha-512"
-  /// SHA-1. Many servers still publish it, but it does not protect against an attacker.
+  /// SHA-1. Many servers still publish SHA-1 digests, but these do not protect against an attacker.
   case sha1 = "sha-1"
-  /// MD5. Many servers still publish it, but it does not protect against an attacker.
+  /// MD5. Many servers still publish MD5 digests, but these do not protect against an attacker.
   case md5
   /// CRC-64/NVME. This checksum, CRC-32C and CRC-32 detect accidental damage only.
   case crc64nvme

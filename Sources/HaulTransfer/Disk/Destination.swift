@@ -97,7 +97,7 @@ package struct Destination: Sendable {
     case partMissing
   }
 
-  /// Opens the directory of `path`. Creates it and the directories above it if they are missing.
+  /// Opens the directory of `path`. Creates this directory and the directories above if they are missing.
   ///
   /// - Throws: `path_conflict` if a file or a symbolic link is in the way.
   package func makeParent(of path: RelativePath) throws(TransferError) -> Parent {
@@ -206,7 +206,7 @@ package struct Destination: Sendable {
   }
 
   /// Finds the file that an earlier call of ``place(part:of:at:in:policy:)`` may have renamed to `path` or to a numbered name.
-  /// The process of that call may have died before it could confirm the rename.
+  /// That process may have died before it confirmed the rename.
   ///
   /// - Returns: The path of the file for which `isWanted` returns true; nil if there is no such file. This function checks
   ///   numbered names up to the first free one.

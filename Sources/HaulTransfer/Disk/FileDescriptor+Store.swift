@@ -80,8 +80,8 @@ extension FileDescriptor {
   }
 
   /// Whether ``syncFileSystem()`` is reliable here. Two conditions must hold. Linux must report the errors of syncfs(2), as
-  /// version 5.8 and later do. The file system must be of a kind that is known to write all data to the device. Network file
-  /// systems and FUSE are not of such a kind.
+  /// version 5.8 and later do. The file system must be ext2, ext3, ext4, XFS, Btrfs, F2FS or tmpfs, because other file systems,
+  /// such as network file systems and FUSE, may not write all data to the device.
   package var syncsFileSystem: Bool {
     var system = utsname()
     guard unsafe uname(&system) == 0 else { return false }
@@ -132,7 +132,7 @@ extension FileDescriptor {
     (try? directory(beneath: path)?.names()) ?? []
   }
 
-  /// Removes the directory `path` (rmdir(2)). Follows no symbolic link on the way to its parent. Returns true if the
+  /// Removes the directory `path` (rmdir(2)). Follows no symbolic link on the way to the parent directory. Returns true if the
   /// directory is removed or does not exist, and false if it is not empty.
   package func removeDirectory(_ path: String) -> Bool {
     let parts = path.split(separator: "/")

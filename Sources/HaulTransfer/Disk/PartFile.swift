@@ -144,9 +144,9 @@ package final class PartFile: Sendable {
   /// Returns the file's size in bytes. The size does not show the progress of the download.
   package func size() throws(TransferError) -> Int64 { try translating(try file.status().size) }
 
-  /// Computes the digest of the first `length` bytes. Reads them from the disk in blocks of 1 MiB.
+  /// Computes the digest of the first `length` bytes. Reads these bytes from the disk in blocks of 1 MiB.
   ///
-  /// - Parameter isWanted: Called before each block. If it returns false, the computation ends.
+  /// - Parameter isWanted: Called before each block. If this function returns false, the computation ends.
   /// - Throws: `io` if the file has fewer than `length` bytes; `digest` if libcrypto lacks the algorithm; `cancelled` if
   ///   `isWanted` returns false.
   package func digest(
@@ -159,7 +159,7 @@ package final class PartFile: Sendable {
 
   /// Adds the bytes of `range` to digests. Reads the bytes back once, in blocks of 1 MiB.
   ///
-  /// - Parameter isWanted: Called before each block. If it returns false, the computation ends.
+  /// - Parameter isWanted: Called before each block. If this function returns false, the computation ends.
   /// - Throws: `io` if the file ends before; `cancelled` if `isWanted` returns false.
   func add(
     _ range: Range<Int64>, to contexts: [DigestContext], while isWanted: () -> Bool

@@ -59,8 +59,8 @@ package struct RelativePath: Sendable, Hashable, CustomStringConvertible {
 
   package var description: String { components.joined(separator: "/") }
 
-  /// Returns the path in the same directory with `.number` before the name's extension: `a.1.txt`. If the name would become
-  /// longer than 255 bytes, its part before the extension is shortened at the end.
+  /// Returns the path in the same directory with `.number` before the name's extension: `a.1.txt`. If the new name would be
+  /// longer than 255 bytes, the part before the number is shortened at the end.
   package func numbered(_ number: Int) -> RelativePath {
     let end = FileName.endOfStem(name)
     let name = FileName.shortened(name[..<end], ".\(number)\(name[end...])")

@@ -31,7 +31,7 @@ package struct ExchangeRequest: Sendable {
   /// The time-out that replaces both ``DownloaderConfiguration/responseTimeout`` and ``DownloaderConfiguration/stallTime`` of
   /// the engine; nil for the engine's values.
   package var stallTimeout: Duration?
-  /// The method. FTP and SFTP ignore it.
+  /// The HTTP method. FTP and SFTP ignore the method.
   package var method = RequestMethod.get
   /// The body of a POST or PUT; nil for the other methods.
   package var body: [UInt8]?
@@ -115,7 +115,7 @@ package struct ExchangeResult: Sendable {
   package var cookies: [String] = []
   /// The address that the connection went to, or nil if there was no connection.
   package var primaryAddress: String?
-  /// The addresses that the policy refused. They are listed even if the server answered at another address.
+  /// The addresses that the policy refused. The list contains them even if the server answered at another address.
   package var refusedAddresses: [String]
   /// The measurements of the exchange; nil if the exchange did not begin.
   package var metrics: RequestMetrics?

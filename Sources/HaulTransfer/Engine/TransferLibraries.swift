@@ -5,7 +5,7 @@ import HaulCLibcurl
 package struct TransferLibraries: Sendable, Equatable {
   /// The version of libcurl, such as `7.88.1`.
   package var curl: String
-  /// libcurl's TLS library, such as `OpenSSL/3.0.22`. If it is nil, libcurl has no TLS library, and https fails.
+  /// libcurl's TLS library, such as `OpenSSL/3.0.22`. If this value is nil, libcurl has no TLS library, and https fails.
   package var tls: String?
   /// The version of nghttp2, such as `1.52.0`; nil if libcurl does not support HTTP/2.
   package var nghttp2: String?

@@ -32,7 +32,7 @@ struct HeadParser {
     case statusLine
     /// The parser is in the fields. The next state is `statusLine` after a 1xx response, and otherwise `done`.
     case fields(status: Int, isHTTP2: Bool)
-    /// The parser has read the final head. It ignores later lines, which are trailers.
+    /// The parser has read the final head. The parser ignores later lines, which are trailers.
     case done
   }
 

@@ -1,6 +1,7 @@
 /// A request header that a job adds to Haul's own headers.
 ///
-/// Haul sends the header only to the origin of the job's URL. The header must hold no secret: the database keeps and shows it.
+/// Haul sends the header only to the origin of the job's URL. The header must hold no secret, because the database stores and
+/// shows the header.
 package struct RequestField: Sendable, Hashable {
   package let name: String
   package let value: String

@@ -50,7 +50,7 @@ package enum Validator: Sendable, Hashable {
     return modifiedAt.seconds <= answeredAt.seconds - 60 ? modified : nil
   }
 
-  /// The validator as the value of an If-Range field; nil if it cannot be used there.
+  /// The validator as the value of an If-Range field; nil if the validator is not valid in an If-Range field.
   ///
   /// A tag starts with a quote and a date does not, so that servers can distinguish them (RFC 9110 §13.1.5).
   package var ifRangeValue: String? {

@@ -46,7 +46,7 @@ public struct DownloadOptions: Sendable {
 
   /// The request method, with the body. After a POST or PUT, a response with status 201 may carry the file too.
   public var method = Method.get
-  /// Header fields without credentials, such as Accept. Haul sends them to every host, also after redirects.
+  /// Header fields without credentials, such as Accept. Haul sends these fields to every host, also after redirects.
   ///
   /// Fields that carry credentials, and fields that a download needs for itself, such as Range, fail as `blockedURL`.
   public var fields: [HeaderField] = []
@@ -59,8 +59,8 @@ public struct DownloadOptions: Sendable {
   /// `DownloadResponse(url: url, fields: [HeaderField("ETag", tag)])`, where `url` is the URL that answered. The list of a
   /// queue does not keep this option.
   public var onlyIfChangedSince: DownloadResponse?
-  /// Header fields with credentials, such as Authorization. Haul sends them only to the URL's own origin, never to another
-  /// origin after a redirect.
+  /// Header fields with credentials, such as Authorization. Haul sends these fields only to the URL's own origin, never to
+  /// another origin after a redirect.
   public var credentials: [HeaderField] = []
   /// The user and password for the URL's own origin: HTTP Basic or Digest, FTP or SFTP.
   public var login: Login?

@@ -31,7 +31,7 @@ public final class DownloadQueue: Downloading {
   }
 
   /// Creates a queue whose downloads outlive the process. The file `list` keeps the downloads and their resume data. This
-  /// initialiser reads the file and starts the downloads in it again; suspended downloads are suspended again. Blocks.
+  /// initialiser reads the file and starts the listed downloads again; suspended downloads are suspended again. Blocks.
   ///
   /// A download stays in the list until it is complete, cancelled or removed. Reading the list retries failed downloads. If a
   /// download fails again, it stays in ``downloads``. A download whose file has its final name is complete, even if the process

@@ -5,8 +5,8 @@ import HaulSystem
 public struct DownloadRequest: Sendable {
   /// The absolute URL.
   public var url: String
-  /// The path of the file to create. Its directory must exist. A relative path starts at the working directory that the process
-  /// has when the download starts; a queue with a list stores the absolute path.
+  /// The path of the file to create. The directory of the file must exist. A relative path starts at the working directory that
+  /// the process has when the download starts; a queue with a list stores the absolute path.
   ///
   /// If the response decides the name of the file, this is the path of the directory, with a `/` at its end.
   public var path: String {
@@ -66,7 +66,7 @@ public struct DownloadRequest: Sendable {
 
 /// A complete file. The file and its name are durable.
 public struct DownloadedFile: Sendable, Hashable {
-  /// The path of the file. It may differ from the requested path with the collision policy `rename`, and if the response
+  /// The path of the file. The path may differ from the requested path if the collision policy is `rename`, or if the response
   /// decides the name of the file.
   public var path: String
   /// The file's length in bytes.
@@ -93,7 +93,7 @@ public struct DownloadedFile: Sendable, Hashable {
 public struct DownloadProgress: Sendable, Hashable {
   /// The number of bytes of the file so far, including bytes from earlier attempts.
   public var bytes: Int64
-  /// The length of the file in bytes; nil while it is unknown.
+  /// The length of the file in bytes; nil while the length is unknown.
   public var expected: Int64?
   /// The network rate in bytes per second, smoothed over about two seconds. All observers of the download see the same rate.
   public var rate: Double

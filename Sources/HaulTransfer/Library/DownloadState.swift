@@ -30,11 +30,11 @@ public enum DownloadEvent: Sendable {
   case state(DownloadState)
   /// The download follows a redirect.
   case redirected(from: String, to: String)
-  /// A response has arrived, and Haul is about to write its body. The event comes again when Haul requests the rest of the
-  /// file.
+  /// A response has arrived, and Haul is about to write the body of the response. The event comes again when Haul requests the
+  /// rest of the file.
   case response(DownloadResponse)
   /// The progress, about four times a second while bytes arrive, and once more before the end. Only ``Download/events`` has
-  /// this event: a monitor does not receive it.
+  /// this event: a monitor does not receive progress events.
   case progress(DownloadProgress)
   /// More bytes are durable. The value is the new ``Download/resumeData``.
   case saved(ResumeData)
@@ -85,8 +85,8 @@ public struct DownloadResponse: Sendable, Hashable {
   /// Returns the value of the first field with this name, without regard to case; nil if there is no such field.
   public func value(_ name: String) -> String? { fields.first { $0.isNamed(name) }?.value }
 
-  /// The file name that the server suggests, safe in any directory; nil if it suggests none. (Content-Disposition, RFC
-  /// 6266)
+  /// The file name that the server suggests, safe in any directory; nil if the server suggests no name. (Content-Disposition,
+  /// RFC 6266)
   ///
   /// A download into a directory uses this name: see ``fileName``.
   public var suggestedFileName: String? {

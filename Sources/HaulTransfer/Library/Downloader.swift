@@ -81,8 +81,8 @@ public final class Downloader: Downloading {
   /// Returns whether an unfinished download continues the partial file of that name, or will continue it.
   func continues(_ part: String) -> Bool { registry.continues(part) }
 
-  /// Ends all downloads as `cancelled`. Returns when their partial files are removed and all connections are closed. The
-  /// partial files of failed downloads are removed as well.
+  /// Ends all downloads as `cancelled`. Returns when the partial files of these downloads are removed and all connections are
+  /// closed. The partial files of failed downloads are removed as well.
   ///
   /// Suspended downloads, downloads that ``Download/pause()`` has ended, and downloads in the list of a queue keep their
   /// partial files. The queues write and unlock their lists for the last time; other queues may then use the lists. A program

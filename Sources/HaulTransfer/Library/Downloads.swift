@@ -83,7 +83,7 @@ public struct Downloads: AsyncSequence, Sendable {
     Iterator(stream.makeAsyncIterator(), owner, demand)
   }
 
-  /// An iterator over the results. It cancels the remaining downloads when it is released.
+  /// An iterator over the results. The iterator cancels the remaining downloads when the iterator is released.
   public struct Iterator: AsyncIteratorProtocol {
     private var results: AsyncStream<DownloadResult>.Iterator
     private let owner: Owner

@@ -1,10 +1,10 @@
 import HaulSystem
 
-/// A partial file that no download uses. It belongs to a paused or failed download, or to a killed process.
+/// A partial file that no download uses. The file belongs to a paused or failed download, or to a killed process.
 public struct PartialFile: Sendable, Hashable {
   /// The path of the partial file. Its name is hidden and starts with the name of the final file.
   public var path: String
-  /// The length in bytes. It does not show how many of the bytes are durable.
+  /// The length in bytes. This length does not show how many of the bytes are durable.
   public var bytes: Int64
 }
 

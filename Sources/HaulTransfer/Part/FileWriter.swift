@@ -19,7 +19,7 @@ package final class FileWriter: Sendable {
   package enum Failure: Error, Sendable, Equatable {
     /// Haul requested some durable bytes again, and the server sent other bytes, so the file on the server has changed.
     case overlapDiffers
-    /// Writing or syncing failed. A failed sync may have lost the bytes that were written before it.
+    /// Writing or syncing failed. A failed sync may have lost the bytes that were written before the sync.
     case file(TransferError)
   }
 
@@ -155,7 +155,7 @@ package final class FileWriter: Sendable {
   /// The file, if it is open.
   var openFile: PartFile? { opened.withLock(\.self) }
 
-  /// Returns the part file. Creates it if it does not exist, even if no byte arrived.
+  /// Returns the part file. Creates the part file if it does not exist, even if no byte arrived.
   package func part() async throws(Failure) -> PartFile {
     // Needs no turn of the pool if the file is already open, which is nearly always the case.
     if let file = opened.withLock({ $0 }), state.withLock({ $0.failure }) == nil { return file }

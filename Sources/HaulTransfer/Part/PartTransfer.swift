@@ -204,8 +204,8 @@ package final class PartTransfer: Sendable {
     }
   }
 
-  /// The time since which the transfer has waited for a connection or for the first byte of a response; nil if it does not
-  /// wait, or is paused.
+  /// The time since which the transfer has waited for a connection or for the first byte of a response; nil if the transfer
+  /// does not wait, or is paused.
   package var silentSince: ContinuousClock.Instant? {
     shared.withLock { $0.isPaused ? nil : $0.asked }
   }

@@ -15,9 +15,9 @@ package struct TransferRequest: Sendable {
   /// What the server said, during an earlier download, about the file that is now at the destination. If the server still has
   /// that file, the transfer ends as ``TransferOutcome/unchanged``. Ignored if ``resuming`` has durable progress.
   package var present: SourceRecord?
-  /// The request fields of the job. Haul sends them to the origins that get ``credentials``.
+  /// The request fields of the job. Haul sends these fields to the origins that get ``credentials``.
   package var fields: [RequestField] = []
-  /// Request fields that do not identify the user. Haul sends them to every origin.
+  /// Request fields that do not identify the user. Haul sends these fields to every origin.
   package var openFields: [HeaderField] = []
   /// The request method. After a HEAD the outcome is ``TransferOutcome/unchanged``.
   package var method = RequestMethod.get
@@ -37,8 +37,8 @@ package struct TransferRequest: Sendable {
   /// Checks the destination. Called on a thread of the pool when a response with the file has arrived, before Haul reads its
   /// body. An error ends the transfer.
   package var checkTarget: (@Sendable () throws(TransferError) -> Void)?
-  /// Request fields that identify the user. Haul sends them only to the URL's own origin, and no longer after a redirect to
-  /// another origin. If this array is not empty, ``DownloaderConfiguration/netrc`` is not used for that origin.
+  /// Request fields that identify the user. Haul sends these fields only to the URL's own origin, and no longer after a
+  /// redirect to another origin. If this array is not empty, ``DownloaderConfiguration/netrc`` is not used for that origin.
   package var credentials: [ResponseHead.Field] = []
   /// The client certificate for the TLS handshake. Haul uses it for the origins that get ``credentials``.
   package var certificate: ClientCertificate?

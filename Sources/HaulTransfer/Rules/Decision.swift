@@ -54,7 +54,8 @@ enum Action: Sendable, Equatable {
   case askAgain
   /// Responses contradicted the checkpoint too often. Request the whole file, and judge the response without the checkpoint.
   case startOver
-  /// The response may be an error page. Read its beginning for the message, then fail. The part file stays.
+  /// The response may be an error page. Read the beginning of the response for the error message, then fail. The part file
+  /// stays.
   case suspect(SuspectPage, TransferError)
   /// The response may be an error page, but the job's digest can decide. Take the body from byte 0 into a separate part file.
   /// If the digest does not match, fail with this error. The old part file stays until then.
@@ -73,7 +74,8 @@ enum Action: Sendable, Equatable {
   case unchanged
   /// Send the request once more, over a separate connection.
   case freshConnection
-  /// Follow the redirect, and apply the scheme rules and the address policy again. Credentials go only to their own origin.
+  /// Follow the redirect, and apply the scheme rules and the address policy again. Send credentials only to the origin that
+  /// they belong to.
   case redirect(to: String)
   /// Start at the original URL once more, since the URLs of redirects may have expired.
   case fromOriginal

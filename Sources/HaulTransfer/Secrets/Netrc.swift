@@ -14,7 +14,7 @@ package struct Netrc: Sendable {
   /// The `default` entry, for all other hosts.
   let fallback: Entry?
   /// Whether the owner of the file typed the URLs of the jobs. If true, Haul also uses the `default` entry and, over http,
-  /// entries without a port. It uses these entries only for the origins of the jobs' URLs, and never after a redirect.
+  /// entries without a port. Haul uses these entries only for the origins of the jobs' URLs, and never after a redirect.
   package var isForTypedURLs = false
 
   /// Reads a file that only its owner may read. Blocks.
