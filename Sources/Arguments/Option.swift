@@ -120,8 +120,8 @@ package struct Option<Root>: Sendable {
     return Option(spec, .all(path))
   }
 
-  /// Creates an option without a value that sets the property to true. Its environment variable may be `1`, `true`, `yes`, `on`
-  /// or `0`, `false`, `no`, `off`.
+  /// Creates an option without a value that sets the property to true. The environment variable of the option may be `1`,
+  /// `true`, `yes` or `on` for true, and `0`, `false`, `no` or `off` for false.
   package static func flag(
     _ long: String, short: Character? = nil, _ path: any WritableKeyPath<Root, Bool> & Sendable,
     environment: String? = nil, _ help: String

@@ -2,8 +2,8 @@ import Synchronization
 
 /// Calls functions at set times. All alarms share one sleeping task.
 ///
-/// A sleeping task for each file would set a timer of the kernel for each file, and cancelling the task does not remove the
-/// timer. With many small files that is a noticeable part of the work.
+/// A sleeping task for each file would set a kernel timer for each file, and cancelling the task does not remove the timer.
+/// With many small files that is a noticeable part of the work.
 package final class Alarms: Sendable {
   private struct State {
     var set: [ObjectIdentifier: Alarm] = [:]

@@ -42,7 +42,7 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     ///
     /// An FTP host sends reply 421.
     case rateLimited = "rate_limited"
-    /// The response violates HTTP, or its status means that it carries no file, such as 204, or 201 after a GET.
+    /// The response violates HTTP, or the status means that the response carries no file: for example 204, or 201 after a GET.
     case `protocol`
     /// The body ended early, and the server cannot send only the rest of it.
     case range

@@ -10,10 +10,10 @@ extension WebURL {
   /// Whether the URL's scheme is `ftp`, `ftps` or `sftp`.
   package var isFile: Bool { Self.fileSchemes.contains(scheme) }
 
-  /// The error for an FTP or SFTP URL that does not name a single file; nil if the URL names a file, and for HTTP URLs.
+  /// The error for an FTP or SFTP URL that does not name a single file; nil for all other URLs.
   ///
-  /// If the path, with `%2F` decoded, ends in a slash, libcurl lists a directory, and Haul would save the list as a file. URLs
-  /// with `;type=` (RFC 1738 §3.2.2) are refused because libcurl may then change the line ends of the file.
+  /// If the path ends in a slash or in `%2F`, libcurl lists a directory, and Haul would save the list as a file. URLs with
+  /// `;type=` (RFC 1738 §3.2.2) are refused because libcurl may then change the line ends of the file.
   package var noFile: TransferError? {
     guard isFile else { return nil }
     let why: String? =

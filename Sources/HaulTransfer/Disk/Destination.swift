@@ -17,8 +17,9 @@ public enum CollisionPolicy: String, Sendable, CaseIterable {
 /// The directory tree in which Haul publishes finished files (results): it gives them their final names there. Haul creates,
 /// opens and renames no file outside the tree, and follows no symbolic link. Every call blocks.
 ///
-/// To publish a file, call `makeParent`, `place` and then `Parent.sync`. These steps are separate so that a caller can record
-/// its intent to publish the file before it calls `place`, and can sync the directories of many files at once.
+/// To publish a file, call `makeParent`, `place` and then `Parent.sync`. These steps are separate for two reasons. Before
+/// `place`, a caller can record that it is about to publish the file. After `place`, a caller can sync the directories of many
+/// files at once.
 package struct Destination: Sendable {
   /// The signature of renameat2(2): descriptor and name of the old and of the new place, then flags. It returns 0 or
   /// the error number.
@@ -166,9 +167,9 @@ package struct Destination: Sendable {
     return .file(number, "cannot open the directory of \(path)")
   }
 
-  /// Gives the part file its final name, in one step or, if the file system cannot do that, by link and unlink. The caller
-  /// syncs the file's bytes before this call and the parent directory afterwards. If the part's name is gone or belongs to
-  /// another file, another worker has taken the part file over. The call then changes nothing and returns `partMissing`.
+  /// Gives the part file its final name in one step. If the file system cannot do that, this function uses link and unlink. The
+  /// caller syncs the file's bytes before this call and the parent directory afterwards. If the part's name is gone or belongs
+  /// to another file, another worker has taken the part file over. The call then changes nothing and returns `partMissing`.
   ///
   /// - Throws: `exists` if another file has the final name and the policy is `fail`; `path_conflict` if a directory has the
   ///   name.

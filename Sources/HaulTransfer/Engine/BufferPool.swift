@@ -6,7 +6,7 @@ import Synchronization
 /// when the last reference is dropped, on any thread.
 ///
 /// `@unchecked Sendable` holds because `count` and the memory change only in ``append(_:)``, which the engine calls only before
-/// it gives the buffer away.
+/// the engine gives the buffer away.
 @safe package final class GatherBuffer: @unchecked Sendable {
   /// The number of bytes collected so far.
   package private(set) var count = 0

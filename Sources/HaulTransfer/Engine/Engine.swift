@@ -1,7 +1,8 @@
 import HaulSystem
 
 /// Fetches over HTTP with one thread and one `curl_multi`. If FTP or SFTP is allowed, a second thread serves those protocols:
-/// at the end of an FTP or SFTP transfer, libcurl 7.88 blocks until the server answers, which would delay all other exchanges.
+/// at the end of an FTP or SFTP transfer, libcurl 7.88 blocks until the server answers. With one thread, this would delay all
+/// other exchanges.
 ///
 /// Each exchange (a request with its response) has a connection of its own, also with HTTP/2: in libcurl 7.88, a paused stream
 /// blocks all other streams of the same connection. The engine reuses connections and libcurl handles for later exchanges.

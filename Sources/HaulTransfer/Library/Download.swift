@@ -9,10 +9,10 @@ import Synchronization
 /// | ``pause()`` | is kept for ``resumeData`` | `finished` |
 /// | ``suspend()`` | is kept, and ``resume()`` continues it | `paused` |
 /// | a failure | is kept for ``resumeData`` if the download can be continued | `finished` |
-/// | ``Downloader/shutdown()`` | is removed, unless the download is paused, suspended or in a queue's list file | `finished` |
+/// | ``Downloader/shutdown()`` | is removed, with the exceptions below | `finished` |
 ///
-/// ``Downloader/shutdown()`` also removes the partial files of failed downloads, unless these downloads are in the list file of
-/// a ``DownloadQueue``.
+/// ``Downloader/shutdown()`` keeps the partial files of suspended downloads, of downloads that ``pause()`` has ended, and of
+/// downloads in the list file of a ``DownloadQueue``. All other downloads lose their partial files, also after a failure.
 ///
 /// The next process that reads the list file restarts the downloads that failed, were running or were ended by ``pause()``.
 /// Suspended downloads stay suspended until ``resume()``.
@@ -129,9 +129,9 @@ public final class Download: Sendable {
   /// The file, once the file is complete and durable under its name. Waits until the download ends, even while the download is
   /// paused.
   ///
-  /// - Throws: `CancellationError` at once if the waiting task is cancelled, while the download continues; the error that
-  ///   ``DownloadOptions/validate`` threw; otherwise a ``TransferError``, of class `cancelled` after ``cancel()``, ``pause()``
-  ///   or ``Downloader/shutdown()``.
+  /// - Throws: `CancellationError` at once if the waiting task is cancelled; the download then continues. Otherwise throws the
+  ///   error that ``DownloadOptions/validate`` threw, or a ``TransferError``. After ``cancel()``, ``pause()`` or
+  ///   ``Downloader/shutdown()``, the class of the transfer error is `cancelled`.
   public var value: DownloadedFile {
     get async throws {
       await untilFinishedOrCancelled()
@@ -181,8 +181,8 @@ public final class Download: Sendable {
   /// the first bytes, then every 64 MiB or 5 seconds, whichever is first. Use resume data of a running download only after the
   /// process that runs the download has ended.
   ///
-  /// Nil after a success or ``cancel()``, and if the download cannot be continued because the server gives no length, or no
-  /// validator (ETag or Last-Modified) that is strong enough.
+  /// Nil after a success or ``cancel()``. Also nil if the download cannot be continued, because the server gives no length, or
+  /// no validator (ETag or Last-Modified) that is strong enough.
   public var resumeData: ResumeData? {
     shared.withLock { $0.saved.flatMap { $0.bytes > 0 ? $0 : nil } }
   }

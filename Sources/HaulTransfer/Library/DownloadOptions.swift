@@ -20,8 +20,9 @@ public struct DownloadOptions: Sendable {
   public var maximumLength: Int64?
   /// The action if a file with the final name exists. Default: `fail`.
   ///
-  /// With `fail`, the download also fails as `pathConflict`, before Haul reads the body, if another download of the same
-  /// downloader is creating the file. With `skip`, the existing file is the result, and Haul does not check its digest.
+  /// With `fail`, the download also fails if another download of the same downloader is creating the file. It then fails as
+  /// `pathConflict` before Haul reads the body. With `skip`, the existing file is the result, and Haul does not check its
+  /// digest.
   public var ifExists = CollisionPolicy.fail
   /// Chooses the file's name from the response, if the request names a directory. The result may be a path below the directory;
   /// Haul creates missing directories. Nil uses ``DownloadResponse/fileName``.

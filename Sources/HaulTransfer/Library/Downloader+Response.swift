@@ -11,9 +11,9 @@ extension Downloader {
   /// cancels the call.
   ///
   /// - Returns: The whole body, as it was sent, and the last response that carried bytes of it.
-  /// - Throws: `CancellationError` if the task was cancelled; the error that ``DownloadOptions/validate`` threw; otherwise a
-  ///   ``TransferError``: `tooLarge` if the body has more bytes than ``DownloadOptions/maximumLength`` (16 MiB if that option
-  ///   is nil); `blockedURL` for a URL whose scheme is not http or https.
+  /// - Throws: `CancellationError` if the task was cancelled, the error that ``DownloadOptions/validate`` threw, or a
+  ///   ``TransferError``. The class is `tooLarge` if the body has more bytes than ``DownloadOptions/maximumLength`` (16 MiB if
+  ///   that option is nil), and `blockedURL` if the scheme of the URL is not http or https.
   public func data(
     from url: String, options: DownloadOptions
   ) async throws -> (Data, DownloadResponse) {

@@ -75,8 +75,8 @@ package final class FileWriter: Sendable {
   ///   - digests: the digests to compute while bytes arrive. ``catchUp()`` adds the bytes that the disk already has.
   ///   - pool: the threads that write.
   ///   - limit: the number of waiting buffers at which the caller must wait.
-  ///   - whenReady: called on a thread of the pool, once after each `.behind`, when half of the buffers are written or a
-  ///     failure ends the waiting.
+  ///   - whenReady: called on a thread of the pool, once after each `.behind`. The call comes when half of the buffers are
+  ///     written, or when a failure ends the waiting.
   package init(
     opening: @escaping @Sendable () throws(TransferError) -> PartFile, durable: ByteRanges,
     digests: [DigestAlgorithm], pool: IOPool, limit: Int = 4,

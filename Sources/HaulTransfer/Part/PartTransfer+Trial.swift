@@ -7,8 +7,9 @@ struct PartTrial: Sendable {
   enum Kind: Sendable, Equatable {
     /// The digest that the job requires decides whether the body is the file, because the body may be an error page.
     case judgement
-    /// The length of the body decides, once the body has ended, because the response states no length. If the body has less
-    /// than half of the bytes that Haul has saved, and at least 16 KiB less, Haul remembers the response as this suspect page.
+    /// The length of the body decides, once the body has ended, because the response states no length. If the body is less than
+    /// half as long as the bytes that Haul has saved, and at least 16 KiB shorter, Haul remembers the response as this suspect
+    /// page.
     case end(SuspectPage)
     /// A comparison of the body with the part file decides. `isSame` is true if the validator has not changed. Haul then keeps
     /// new bytes even if the body ends early.

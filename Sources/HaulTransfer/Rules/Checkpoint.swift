@@ -79,8 +79,8 @@ package struct Checkpoint: Sendable, Hashable {
   /// Whether every byte of the representation is durable.
   package var isComplete: Bool { durable.contains(0..<completeLength) }
 
-  /// Whether Haul may request the rest: some bytes are durable, the checkpoint has a validator, and the source has not changed
-  /// three times. This does not check that the part file exists.
+  /// Whether Haul may request the rest of the file: some bytes are durable, the checkpoint has a validator, and the source has
+  /// changed fewer than three times. This does not check that the part file exists.
   package var isResumable: Bool {
     guard let validator, changes < Attempts.maximumChanges else { return false }
     if isMoved || validator.isWeak { return durable.prefixEnd >= overlap }

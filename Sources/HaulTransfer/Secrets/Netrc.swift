@@ -1,8 +1,9 @@
 /// Users and passwords by host, from a `.netrc` file (curl(1), "--netrc").
 ///
 /// `machine example.org` means the host on its scheme's default port, and `machine example.org:8443` means the host on that
-/// port. Over http, only an entry with a port counts, because in a worker pool everybody who submits a job chooses the host and
-/// the scheme. For URLs that the user of this program typed, see ``isForTypedURLs``.
+/// port. For http URLs, Haul uses only entries with a port, because http does not encrypt the password. In a worker pool,
+/// everybody who submits a job chooses the host and the scheme. For URLs that the user of this program typed, see
+/// ``isForTypedURLs``.
 package struct Netrc: Sendable {
   struct Entry: Sendable, Hashable {
     var machine: String
