@@ -6,7 +6,7 @@ import Postgres
 ///
 /// The server listens only on a Unix socket, and the kernel says which user connects (peer authentication). The database role
 /// is `haul`. Each process that uses the cluster holds a shared lock, which the kernel releases when the process dies. If the
-/// last process was killed, the server continues to run, and the next process takes it over.
+/// last process was killed, the server continues to run, and the next process takes the server over.
 package final class EmbeddedCluster: Sendable {
   /// A step of ``open(_:observe:)`` that may take a while.
   package enum Step: Sendable, Equatable {
@@ -82,8 +82,8 @@ package final class EmbeddedCluster: Sendable {
     await connection.close()
   }
 
-  /// Ends this process's use of the cluster. The last process asks the server to stop but does not wait for it. A second call
-  /// is not an error.
+  /// Ends this process's use of the cluster. The last process asks the server to stop, but does not wait until the server has
+  /// stopped. A second call is not an error.
   package func close() {
     Self.leave(directory, users)
   }

@@ -7,7 +7,7 @@ package enum EmbeddedPostgresError: Error, Sendable, Equatable, CustomStringConv
   case programsMissing
   /// The data need a major version of PostgreSQL that is not installed. `installed` is the newest installed major version.
   case otherMajor(data: Int, installed: Int?, directory: String)
-  /// Under root, the server has to run as this user, but no such user exists.
+  /// This process runs as root, so the server must run as this user, but the user does not exist.
   case noServerUser(String)
   /// A file or directory belongs to another user, or another user can change it.
   case notOurs(String, owner: String)

@@ -3,7 +3,7 @@ import Synchronization
 /// Calls functions at set times. All alarms share one sleeping task.
 ///
 /// A sleeping task for each file would set a kernel timer for each file, and cancelling the task does not remove the timer.
-/// With many small files that is a noticeable part of the work.
+/// With many small files, this overhead is a noticeable part of the work.
 package final class Alarms: Sendable {
   private struct State {
     var set: [ObjectIdentifier: Alarm] = [:]
@@ -40,7 +40,7 @@ package final class Alarms: Sendable {
     if wakes { Task { await wait(until: time) } }
   }
 
-  /// Returns the time of the alarm of `owner`; nil if none is set.
+  /// Returns the time at which the alarm of `owner` is due; nil if no alarm is set.
   package func time(of owner: AnyObject) -> ContinuousClock.Instant? {
     state.withLock { $0.set[ObjectIdentifier(owner)]?.time }
   }

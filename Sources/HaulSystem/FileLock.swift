@@ -24,8 +24,8 @@ package final class FileLock: Sendable {
     release()
   }
 
-  /// Takes the lock, or changes its mode. Returns false if another process holds the lock. If a change of the mode fails, this
-  /// process no longer holds the lock, because flock(2) first releases the lock.
+  /// Takes the lock, or changes the mode of a lock that this process holds. Returns false if another process holds the lock. If
+  /// a change of the mode fails, this process no longer holds the lock, because flock(2) first releases the lock.
   package func tryTake(_ mode: Mode) throws(SystemError) -> Bool {
     let operation = (mode == .shared ? LOCK_SH : LOCK_EX) | LOCK_NB
     let failure = file.withLock { file in

@@ -127,8 +127,8 @@ package final class Connection: Sendable {
     try await query(sql, parameters, timeout: timeout).affected
   }
 
-  /// Runs several statements, separated by semicolons, in one implicit transaction unless they control transactions themselves.
-  /// The time-out covers all statements together. Default: the time-out of the configuration.
+  /// Runs several statements, separated by semicolons, in one implicit transaction, unless the statements control transactions
+  /// themselves. The time-out covers all statements together. Default: the time-out of the configuration.
   package func script(_ sql: String, timeout: Duration? = nil) async throws {
     _ = try await perform(.script(sql), timeout: timeout)
   }

@@ -3,8 +3,8 @@ import Synchronization
 
 /// A connection to PostgreSQL that reconnects after each loss.
 ///
-/// The session connects when it is first needed and then stays connected until `close()`. Call `close()`: the session keeps
-/// itself alive until then. It never repeats a call, because it cannot know whether a lost call took effect.
+/// The session connects when it is first needed and then stays connected until `close()`. The session keeps itself alive until
+/// you call `close()`. The session never repeats a call, because it cannot know whether a lost call took effect.
 package final class Session: Sendable {
   /// An event of a session, for logs and for callers that must know how long the connection was lost.
   package enum Event: Sendable {
@@ -54,9 +54,10 @@ package final class Session: Sendable {
   /// - Parameters:
   ///   - configuration: the configuration of every connection.
   ///   - first: a connection with this configuration. The session takes this connection over and uses it first.
-  ///   - onConnect: prepares each new connection (LISTEN, locks) before any caller gets it. If it throws, the session closes
+  ///   - onConnect: prepares each new connection (LISTEN, locks) before any caller gets it. If this function throws, the
+  ///     session closes
   ///     the connection and treats the attempt as failed.
-  ///   - observe: gets all events in their order. It must not block.
+  ///   - observe: gets all events in their order. This function must not block.
   package init(
     _ configuration: ConnectionConfiguration, first: Connection? = nil,
     onConnect: @escaping @Sendable (Connection) async throws -> Void = { _ in },

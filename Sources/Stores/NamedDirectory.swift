@@ -4,7 +4,8 @@ import HaulCLinux
 package import HaulSystem
 import HaulTransfer
 
-/// A directory that a user has named and that Haul writes files to. The directory may be missing; some commands then create it.
+/// A directory that a user has named and that Haul writes files to. The directory may be missing; some commands then create the
+/// directory.
 ///
 /// All messages about such directories come from this type.
 package struct NamedDirectory: Sendable {

@@ -82,7 +82,7 @@ package final class PoolWorker: Sendable {
   }
 
   /// Pauses the transfers with their sockets open, because the process is about to be suspended (Ctrl-Z). The pause does not
-  /// count as a slow source. After SIGCONT the transfers continue without a further call. If the leases of their jobs have
+  /// count as a slow source. After SIGCONT the transfers continue without a further call. If the leases of the jobs have
   /// expired, the jobs restart from the durable bytes.
   package func suspend() { state.withLock { $0.keeper }?.suspend() }
 
@@ -103,8 +103,8 @@ package final class PoolWorker: Sendable {
   /// Runs the worker until it is drained or, if so configured, until no job is left.
   ///
   /// The function first registers the worker in the database.
-  /// - Throws: `PostgresError`, `JobQueueError` or `TransferError` at the start; ``DrainTimeout`` if a drain could not wait for
-  ///   the database any longer. Later database errors are not thrown: the worker waits until they pass.
+  /// - Throws: `PostgresError`, `JobQueueError` or `TransferError` at the start; ``DrainTimeout`` if the worker was drained but
+  ///   could not reach the database in time. Later database errors are not thrown: the worker waits until they pass.
   package func run() async throws {
     let parts = try await assemble()
     begin(parts)

@@ -36,8 +36,8 @@ package struct WorkerConfiguration: Sendable {
   package var exitWhenIdle: Bool
   /// Whether to compute and record the SHA-256 of each file, unless the job has another setting.
   package var recordsDigests = true
-  /// Whether the worker writes its sign file into the stores' directories, to detect copied directories. Meant for pools of
-  /// several machines.
+  /// Whether the worker writes its sign file into the stores' directories, to detect copied directories. This setting is meant
+  /// for pools of several machines.
   package var signsStores = false
   /// The version of the program, for the database view `workers`.
   package var version: String

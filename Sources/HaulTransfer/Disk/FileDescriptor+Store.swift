@@ -100,7 +100,8 @@ extension FileDescriptor {
     0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0x0102_1994,
   ]
 
-  /// Returns the bytes that are free for ordinary users in the file system, and its size in bytes. (statvfs(3))
+  /// Returns the number of bytes in the file system that are free for ordinary users, and the size of the file system in bytes.
+  /// (statvfs(3))
   package func space() throws(TransferError) -> (free: Int64, total: Int64) {
     var found = statvfs()
     guard unsafe fstatvfs(raw, &found) == 0 else {

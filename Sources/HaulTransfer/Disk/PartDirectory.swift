@@ -13,7 +13,8 @@ package struct PartDirectory: Sendable {
   /// The pause between two tries, in microseconds.
   private static let lockPause: UInt32 = 5000
 
-  /// Creates access to the part files in `directory`. With `locksParts`, only one download can open a part file at a time.
+  /// Creates a value for the part files in `directory`. If `locksParts` is true, only one download can open a part file at a
+  /// time.
   package init(_ directory: FileDescriptor, locksParts: Bool = false) {
     self.init(directory, locksParts: locksParts, lockTries: 40)
   }

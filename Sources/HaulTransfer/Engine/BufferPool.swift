@@ -5,8 +5,8 @@ import Synchronization
 /// The engine appends bytes, then gives the buffer to a ``BodySink`` and does not use it again. The memory returns to its pool
 /// when the last reference is dropped, on any thread.
 ///
-/// `@unchecked Sendable` holds because `count` and the memory change only in ``append(_:)``, which the engine calls only before
-/// the engine gives the buffer away.
+/// `@unchecked Sendable` is safe because `count` and the memory change only in ``append(_:)``. The engine calls this function
+/// only before the engine gives the buffer away.
 @safe package final class GatherBuffer: @unchecked Sendable {
   /// The number of bytes collected so far.
   package private(set) var count = 0
@@ -137,7 +137,7 @@ package final class BufferPool: Sendable {
   }
 }
 
-/// Memory of a pool. `@unchecked Sendable` holds because either the pool or one buffer owns it.
+/// Memory of a pool. `@unchecked Sendable` is safe because either the pool or one buffer owns it.
 @safe private struct Block: @unchecked Sendable {
   let start: UnsafeMutableRawPointer
 }

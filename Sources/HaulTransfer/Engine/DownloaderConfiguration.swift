@@ -27,7 +27,7 @@ public struct DownloaderConfiguration: Sendable {
   /// A PEM file of certificates to trust instead of the system's. ``Downloader/init(_:monitor:)`` fails if the file cannot be
   /// read.
   public var caFile: String?
-  /// The proxy for all connections, unless a download has its own. The downloader never reads the proxy from environment
+  /// The proxy for all connections, unless a download has its own proxy. The downloader never reads the proxy from environment
   /// variables. With a proxy, ``addressPolicy`` checks only IP addresses in URLs, since the proxy resolves the names.
   public var proxy: ProxyAddress?
   /// The jar that keeps servers' cookies for later downloads. If there is no jar, Haul keeps cookies for one download only.
@@ -35,7 +35,8 @@ public struct DownloaderConfiguration: Sendable {
   public var cookieJar: CookieJar?
   /// The maximum number of concurrent downloads, including those of queues and of ``Downloads``. Further downloads wait for
   /// their turn. Default: 64, which may all be from one host. To limit the downloads per host, set
-  /// ``DownloadQueue/maxConcurrentPerHost``. Must be positive; otherwise ``Downloader/init(_:monitor:)`` stops the program.
+  /// ``DownloadQueue/maxConcurrentPerHost``. The number must be positive; otherwise ``Downloader/init(_:monitor:)`` stops the
+  /// program.
   public var maxConcurrent = 64
   /// The rules that choose a proxy for each request. The rules apply only if ``proxy`` is nil.
   package var proxyRules: ProxyRules?

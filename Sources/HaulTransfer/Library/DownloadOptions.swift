@@ -4,8 +4,8 @@ public struct DownloadOptions: Sendable {
   public enum Method: Sendable, Hashable {
     /// GET.
     case get
-    /// POST with this body, for example for export services. Haul sends the body once: a broken response is an error, and there
-    /// are never resume data. Only ``DownloadOptions/retry``, and ``Download/resume()`` after a suspension, send the body
+    /// POST with this body, for example for export services. Haul sends the body once: a broken response is an error, and Haul
+    /// never creates resume data. Only ``DownloadOptions/retry``, and ``Download/resume()`` after a suspension, send the body
     /// again.
     case post([UInt8])
     /// PUT with this body. Haul sends the body once, as with POST.
@@ -27,11 +27,11 @@ public struct DownloadOptions: Sendable {
   /// Chooses the file's name from the response, if the request names a directory. The result may be a path below the directory;
   /// Haul creates missing directories. Nil uses ``DownloadResponse/fileName``.
   ///
-  /// Called once, after ``validate``: a download that is resumed or retried keeps its name. If the function throws an error,
-  /// the download ends, as with ``validate``. A path that leads out of the directory fails as `pathConflict`. For FTP, which
-  /// has no response, the name comes from the URL.
+  /// Haul calls the function once, after ``validate``. A download that is resumed or retried keeps the name. If the function
+  /// throws an error, the download ends, as with ``validate``. A path that leads out of the directory fails as `pathConflict`.
+  /// For FTP, which has no response, the name comes from the URL.
   ///
-  /// Called on the network's thread: must return soon.
+  /// Haul calls the function on the network's thread, so the function must return soon.
   public var destination: (@Sendable (DownloadResponse) throws -> String)?
   /// Whether a body without a stated length counts as complete when the server closes the connection. If false, Haul downloads
   /// the file twice and compares both copies.
@@ -40,7 +40,7 @@ public struct DownloadOptions: Sendable {
   /// an error, the download ends, and ``Download/value`` throws that error. ``Download/result`` has the class `rejected`, with
   /// that error as ``TransferError/underlyingError``.
   ///
-  /// Called on the network's thread: must return soon.
+  /// Haul calls the function on the network's thread, so the function must return soon.
   public var validate: (@Sendable (DownloadResponse) throws -> Void)?
 
   // MARK: The request

@@ -7,10 +7,10 @@ import Synchronization
 ///     let queue = DownloadQueue(try Downloader(), maxConcurrent: 2)
 ///     let downloads = requests.map { queue.start($0) }
 ///
-/// Each download is a ``Download`` with its own progress, pause and end, even while it waits for its turn. Downloads
-/// continue after the queue is released. If only results matter, use
-/// ``Downloading/downloads(_:maxConcurrent:continueAfterFailure:)``, which starts each download only when its turn
-/// comes, even in a long list.
+/// Each download is a ``Download``: you can observe, pause and cancel it separately, even while it waits for its turn.
+/// Downloads continue after the queue is released. If only results matter, use
+/// ``Downloading/downloads(_:maxConcurrent:continueAfterFailure:)``, which starts each download only when its turn comes, even
+/// in a long list.
 public final class DownloadQueue: Downloading {
   private let downloader: any Downloading
   private let gate: DownloadGate
@@ -41,8 +41,8 @@ public final class DownloadQueue: Downloading {
   /// initialiser also removes unused partial files: files that belong to a path in the list, but that no download uses and no
   /// entry needs. The list holds URLs, which may be secrets, so only the owner of the list file may read it. The list does not
   /// hold credentials, logins, functions such as ``DownloadOptions/validate``, proxies or rate limits. `restoring` may add
-  /// these options to each request that was read. A POST or PUT is never in the list. If `isSuspended`, no download begins
-  /// before ``isSuspended`` is set to false.
+  /// these options to each request that was read. A POST or PUT is never in the list. If `isSuspended` is true, no download
+  /// begins before ``isSuspended`` is set to false.
   ///
   /// The queue keeps the list locked until ``Downloader/shutdown()`` returns, or until the queue is released and its last
   /// download has ended.
@@ -213,8 +213,8 @@ public final class DownloadQueue: Downloading {
   /// Cancels a download, if unfinished, and removes the download from the list. Returns when the partial file is removed. The
   /// partial file stays if another download continues it.
   ///
-  /// If `deletingFile`, the function also deletes the complete file, but only if this download created it. An older file that
-  /// was accepted as the result (`.skip`) stays. A newer file that has replaced the complete file stays, too.
+  /// If `deletingFile` is true, the function also deletes the complete file, but only if this download created it. An older
+  /// file that was accepted as the result (`.skip`) stays. A newer file that has replaced the complete file stays, too.
   public func remove(_ download: Download, deletingFile: Bool = false) async {
     download.cancel()
     let result = await download.result

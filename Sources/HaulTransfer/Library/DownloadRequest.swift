@@ -14,8 +14,8 @@ public struct DownloadRequest: Sendable {
   }
   /// The options of the download.
   public var options: DownloadOptions
-  /// Your program's identifier for the download, such as a key of its database. Default: nil. Haul does not send it to the
-  /// server. A queue saves it with the download.
+  /// Your program's identifier for the download, such as a key of your database. Default: nil. Haul does not send the tag to
+  /// the server. A queue saves the tag with the download.
   public var tag: String?
   /// Whether ``path`` is the text of a URL other than a file URL. Haul cannot write to such a path.
   private(set) var isURL = false

@@ -220,7 +220,8 @@ package final class FileWriter: Sendable {
   /// of its digests. The writer reads the whole file for an algorithm that is not among its digests, and on a second call.
   ///
   /// - Parameter isWanted: called before each block that is read. If this function returns false, the computation ends.
-  /// - Throws: `io`; `digest` if libcrypto lacks the algorithm; `cancelled` if `isWanted` returned false.
+  /// - Throws: `io` if reading or writing fails; `digest` if libcrypto lacks the algorithm; `cancelled` if `isWanted` returned
+  ///   false.
   package func digest(
     _ algorithm: DigestAlgorithm, length: Int64,
     while isWanted: @escaping @Sendable () -> Bool = { true }

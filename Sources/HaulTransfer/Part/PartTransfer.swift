@@ -1,7 +1,7 @@
 package import HaulSystem
 import Synchronization
 
-/// Downloads one representation into a part file, in as many exchanges as necessary.
+/// Downloads one representation into a part file, in as many exchanges (requests with responses) as necessary.
 ///
 /// `TransferState` makes the decisions, and this class carries them out. Call ``run()`` only once for each value. After a sync,
 /// the transfer passes its durable progress to `save`: at the checkpoints that the ``TransferRequest`` configures, at a stop
@@ -136,7 +136,8 @@ package final class PartTransfer: Sendable {
     }
   }
 
-  /// Ends the transfer and saves the durable bytes; ``run()`` returns `.stopped`. Can be called on any thread at any time.
+  /// Ends the transfer and saves the durable bytes; ``run()`` returns `.stopped`. You can call this function on any thread at
+  /// any time.
   package func stop() {
     change { shared in
       shared.isStopped = true

@@ -13,7 +13,8 @@ package struct TransferRequest: Sendable {
   /// The durable progress of an earlier attempt, and its part file, which must already have the name ``partName``.
   package var resuming: (checkpoint: Checkpoint, part: PartFile)?
   /// What the server said, during an earlier download, about the file that is now at the destination. If the server still has
-  /// that file, the transfer ends as ``TransferOutcome/unchanged``. Ignored if ``resuming`` has durable progress.
+  /// that file, the transfer ends as ``TransferOutcome/unchanged``. Haul ignores this value if ``resuming`` has durable
+  /// progress.
   package var present: SourceRecord?
   /// The request fields of the job. Haul sends these fields to the origins that get ``credentials``.
   package var fields: [RequestField] = []
@@ -40,10 +41,10 @@ package struct TransferRequest: Sendable {
   /// Request fields that identify the user. Haul sends these fields only to the URL's own origin, and no longer after a
   /// redirect to another origin. If this array is not empty, ``DownloaderConfiguration/netrc`` is not used for that origin.
   package var credentials: [ResponseHead.Field] = []
-  /// The client certificate for the TLS handshake. Haul uses it for the origins that get ``credentials``.
+  /// The client certificate for the TLS handshake. Haul uses this certificate for the origins that get ``credentials``.
   package var certificate: ClientCertificate?
-  /// The login for FTP, SFTP and HTTP Digest. Haul uses it for the origins that get ``credentials``. If it is nil, Haul looks
-  /// for a login in ``DownloaderConfiguration/netrc``.
+  /// The login for FTP, SFTP and HTTP Digest. Haul uses this login for the origins that get ``credentials``. If the value is
+  /// nil, Haul looks for a login in ``DownloaderConfiguration/netrc``.
   package var login: Login?
   /// The policy for the addresses of the URL's own origin; nil for the engine's policy. Redirects to other origins always
   /// follow the engine's policy.

@@ -15,9 +15,10 @@ struct Attempts: Sendable, Hashable {
 
   /// The part of the file that the next request asks for.
   enum Mode: Sendable, Hashable {
-    /// The next request asks for the rest with If-Range, if some bytes are durable. Any other mode may follow.
+    /// The next request asks for the rest of the file with If-Range, if some bytes are durable. Any other mode may follow.
     case resume
-    /// The next request asks for the rest without If-Range; the response must repeat the validator. `restart` may follow.
+    /// The next request asks for the rest of the file without If-Range. The response must repeat the validator. `restart` may
+    /// follow.
     case plainRange
     /// The next request asks for one byte, to learn the complete length and the validator. `resume`, `plainRange` or `restart`
     /// may follow.

@@ -4,7 +4,7 @@ enum Framing: Sendable, Hashable, CaseIterable {
   case complete
   /// The connection was closed, and the response announced no length.
   case closed
-  /// The connection was closed as in `closed`, but without the close_notify of TLS.
+  /// The TLS connection was closed without a close_notify, and the response announced no length.
   case cut
   /// The connection broke, a chunk or frame was malformed, or the last chunk is missing.
   case broken

@@ -40,7 +40,7 @@ enum Action: Sendable, Equatable {
   /// file, it is the same file. `isSame` is true if the validator has not changed; Haul then keeps new bytes even if the body
   /// breaks off. If a byte differs, request the whole file once more; see `TransferState.wholeDiffered`.
   case compare(Representation, isSame: Bool, resumable: Bool)
-  /// The source changed, and this body is the new representation. Take it from byte 0 into a new part file.
+  /// The source changed, and this body is the new representation. Take the body from byte 0 into a new part file.
   case changedUseBody(Representation)
   /// The source changed. Stop reading this response, and request the whole file.
   case changedRestart
