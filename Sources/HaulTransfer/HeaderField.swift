@@ -5,7 +5,7 @@ public struct HeaderField: Sendable, Hashable {
   /// The value without leading or trailing white space.
   public var value: String
 
-  /// Creates a field. The caller trims `value`.
+  /// Creates a field. The caller must remove white space around `value`.
   public init(_ name: String, _ value: String) {
     self.name = name
     self.value = value

@@ -29,7 +29,7 @@ package struct Destination: Sendable {
   private let renameat2: Rename
   private let durable = DurableDirectories()
 
-  /// Creates a destination with results below `root`.
+  /// Creates a destination for finished files below `root`.
   package init(root: FileDescriptor) {
     self.init(root: root, renameat2: Self.systemRename)
   }

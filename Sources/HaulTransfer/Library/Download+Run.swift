@@ -132,7 +132,7 @@ extension Download {
     case nothing
     /// The attempt in progress must stop.
     case stop
-    /// The download must no longer wait for its turn.
+    /// The download must stop waiting for its turn.
     case leave
     /// The download had already ended, and its queue removes it from the list.
     case forget

@@ -46,7 +46,7 @@ enum BodyEnding: Sendable, Equatable {
   /// The second download has ended. If the length and the digest are the same as for the first download, the file is complete.
   /// Otherwise the transfer fails as `unverified_length`.
   case compareWithFirst
-  /// The transfer fails for now. The part file stays.
+  /// The transfer fails with this error. The part file stays.
   case fail(TransferError)
 }
 

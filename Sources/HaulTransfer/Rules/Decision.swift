@@ -72,7 +72,7 @@ enum Action: Sendable, Equatable {
   case verify
   /// The source still has the finished file. No download is needed.
   case unchanged
-  /// Send the request once more, over a separate connection.
+  /// Send the request once more, over a new connection.
   case freshConnection
   /// Follow the redirect, and apply the scheme rules and the address policy again. Send credentials only to the origin that
   /// they belong to.

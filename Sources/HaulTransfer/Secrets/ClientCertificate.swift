@@ -2,7 +2,7 @@
 package struct ClientCertificate: Sendable, Hashable {
   /// The file with the certificate, followed by the intermediate certificates.
   package var path: String
-  /// The file with the certificate's private key, without a password.
+  /// The file with the certificate's private key. The key must not have a password.
   package var keyPath: String
 
   package init(path: String, keyPath: String) {
