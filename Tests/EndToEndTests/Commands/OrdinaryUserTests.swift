@@ -122,7 +122,7 @@ struct OrdinaryUserTests {
       let database = ["HAUL_DATABASE_URL": relay.conninfo]
       let store = ["--store", "data=\(pool.directory)"]
       let sentence =
-        "this user may not \(act) \(closed): it belongs to root; as root, run 'chown -R nobody \(closed)'."
+        "this user may not \(act) \(closed): the directory belongs to root; as root, run 'chown -R nobody \(closed)'."
       let check = try await OrdinaryUser.run(["check"] + store, environment: database)
       #expect(check.exit == .code(78))
       #expect(check.standardOutput.contains { $0.hasSuffix(sentence.dropLast()) })

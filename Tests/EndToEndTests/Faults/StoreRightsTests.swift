@@ -54,7 +54,8 @@ struct StoreRightsTests {
       let closed = try await worker.event("store.closed")
       let reason = try #require(closed[field: "reason"])
       #expect(
-        reason.hasPrefix("this user may not write to \(parts + below): it belongs to nobody; "))
+        reason.hasPrefix(
+          "this user may not write to \(parts + below): the directory belongs to nobody; "))
       try await eventually("the view to tell") {
         try await pool.value(
           "SELECT coalesce(trouble, '') = $1 FROM haul.workers", ["data: " + reason])
@@ -83,7 +84,7 @@ struct StoreRightsTests {
       #expect(error == "not_permitted")
       #expect(
         message
-          == "cannot give the finished file its name docs/new/a: Permission denied; \(pool.directory)/docs belongs to nobody, and this process runs as root"
+          == "cannot move the finished file to docs/new/a: Permission denied; \(pool.directory)/docs belongs to nobody, and this process runs as root"
       )
       // Nothing was fetched in vain.
       #expect(origin.log.value.exchanges.isEmpty)

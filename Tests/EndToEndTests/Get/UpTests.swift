@@ -321,7 +321,7 @@ struct UpTests {
     #expect(output.exit == .code(0))
     #expect(
       output.standardError.contains(
-        "haul up: all workers were drained. The pool ends."))
+        "haul up: all workers were drained. The pool stops."))
     try await machine.silence()
   }
 }
