@@ -113,13 +113,19 @@ struct CheckTests {
       try await pool.admin.execute("INSERT INTO haul.migration (version, name) VALUES (999, 'x')")
       let served = try await check(on: pool.database.conninfo)
       #expect(served.exit == .code(0))
-      #expect(troubles(served.lines).contains { $0.hasPrefix("warn schema: version 999, which") })
+      #expect(
+        troubles(served.lines).contains {
+          $0.hasPrefix("warn schema: the schema has version 999, which")
+        })
       try await pool.admin.execute(
         "CREATE OR REPLACE FUNCTION haul.oldest_served_version() RETURNS integer LANGUAGE sql AS 'SELECT 999'"
       )
       let newer = try await check(on: pool.database.conninfo)
       #expect(newer.exit == .code(78))
-      #expect(troubles(newer.lines).contains { $0.hasPrefix("fail schema: version 999, but this") })
+      #expect(
+        troubles(newer.lines).contains {
+          $0.hasPrefix("fail schema: the schema has version 999, but this")
+        })
     }
   }
 
@@ -285,7 +291,7 @@ struct CheckTests {
       for (path, advice) in [
         (
           own,
-          "it belongs to nobody; as root, run 'chown -R --reference=\(store) \(own)'"
+          "the directory belongs to nobody; as root, run 'chown -R --reference=\(store) \(own)'"
         ),
         (store, "run haul as the user that owns the directory"),
       ] {

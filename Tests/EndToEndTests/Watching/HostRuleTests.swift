@@ -16,7 +16,7 @@ struct HostRuleTests {
           "a.example.org",
           "no job has this host yet. Did you mean a.example.org:8443? If so, undo this with: haul host unset a.example.org"
         ),
-        ("*.example.com", early.replacing("this", with: "such a")),
+        ("*.example.com", early.replacing("this host", with: "a host that matches this pattern")),
       ] {
         let output = try await pool.haul(["host", "set", pattern, "--cap", "2"])
         #expect(output.exit == .code(0))
