@@ -191,10 +191,17 @@ class Final:
             late = [entry[1:] for entry in life.trouble if entry[0] == "stopped"] if life else []
             if life and life.told == "killed" and life.end:
                 late += [window for window in self.book.frozen if ledger.overlap([window], life.end - 30, life.end)]
-            if any(start <= end and stop and stop - TICK <= moment <= stop + 2 for start, stop in late):
+            if any(start <= end and stop and stop - TICK <= moment <= self.thawed(stop + 2) for start, stop in late):
                 self.book.figures["late renames"] = self.book.figures.get("late renames", 0) + 1
                 return True
         return False
+
+    def thawed(self, moment):
+        """The moment, or the end of the disk's hang that lasts then: what a stopped worker had begun waits for the disk too."""
+        for start, stop in sorted(self.book.frozen):
+            if start <= moment:
+                moment = max(moment, (stop or moment) + 2)
+        return moment
 
     def read_logs(self):
         """What only the workers know: who is who, and which leases they found lost. Nothing that speaks for them."""

@@ -67,7 +67,8 @@ import Testing
       let check = try await pool.haul(["check"], environment: Self.environment(pooler))
       #expect(
         check.standardOutput.contains {
-          $0.split(separator: " ").starts(with: ["warn", "pooler", "in", "transaction"])
+          $0.split(separator: " ").starts(
+            with: ["warn", "pooler", "the", "pooler", "is", "in", "transaction"])
         }, "\(check)")
       let wait = try await pool.haul(
         ["batch", "wait", "b"], environment: Self.environment(pooler))
@@ -92,7 +93,7 @@ import Testing
         let output = try await pool.haul(command, environment: environment)
         #expect(output.exit == .code(0), "\(command): \(output)")
         let isTold = output.standardOutput.contains {
-          $0.split(separator: " ").starts(with: ["ok", "pooler", "in", "session"])
+          $0.split(separator: " ").starts(with: ["ok", "pooler", "each", "connection"])
         }
         #expect(isTold == (command == ["check"]), "\(command): \(output)")
       }
