@@ -35,7 +35,8 @@ import Testing
       HaulProcess.path, ["jobs"], environment: ["PGHOST": "127.0.0.1", "PGPORT": "1"])
     #expect(output.exit == .code(69), "\(output)")
     let text = output.standardError.joined(separator: " ")
-    #expect(text.contains("Check that the server runs and that PGHOST or PGPORT names this server."))
+    #expect(
+      text.contains("Check that the server runs and that PGHOST or PGPORT names this server."))
     #expect(!text.contains("--database"))
   }
 

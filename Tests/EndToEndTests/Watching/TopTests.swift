@@ -73,7 +73,7 @@ struct TopTests {
       try await screen.type("6")
       try await stage.line(containing: "http_404")
       try await screen.type("r")
-      try await stage.line(containing: "Retry all jobs that failed with http_404 of")
+      try await stage.line(containing: "Retry all jobs that failed with http_404 on")
       try await screen.type("y")
       try await stage.line(containing: "1 job queued again")
       #expect(try await pool.state(of: job) == "queued")
