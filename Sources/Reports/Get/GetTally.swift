@@ -91,9 +91,9 @@ package struct GetTally: Sendable {
 
   /// The results as a sentence, such as `3 files, 1.2 GiB in 42s (29.1 MiB/s), 1 skipped, 4 failed`.
   ///
-  /// If an earlier run downloaded files, the sentence also counts the whole list: `…, 298 of 300 complete, 229 finished in an
-  /// earlier run`. This run may have downloaded more or fewer bytes than the completed files have, because of an earlier run or
-  /// of unfinished files. The sentence then has both numbers: `1 file, 1.2 GiB; 0.4 GiB downloaded in 15s (…)`.
+  /// If an earlier run downloaded files, the sentence also counts the whole list: `…, 298 of 300 complete, 229 from an earlier
+  /// run`. This run may have downloaded more or fewer bytes than the completed files have, because of an earlier run or of
+  /// unfinished files. The sentence then has both numbers: `1 file, 1.2 GiB; 0.4 GiB downloaded in 15s (…)`.
   package var sentence: String {
     var parts: [String] = []
     if completed > 0 || finishedBefore + skipped == 0 {
@@ -107,11 +107,11 @@ package struct GetTally: Sendable {
       }
       parts.append(part)
     }
-    // If an earlier run downloaded all files, "finished in an earlier run" says how many.
+    // If an earlier run downloaded all files, "from an earlier run" says how many.
     if finishedBefore > 0 && finishedBefore < files {
       parts.append("\(completed + finishedBefore) of \(files) complete")
     }
-    if finishedBefore > 0 { parts.append("\(finishedBefore) finished in an earlier run") }
+    if finishedBefore > 0 { parts.append("\(finishedBefore) from an earlier run") }
     if skipped > 0 { parts.append("\(skipped) skipped") }
     if failed > 0 { parts.append("\(failed) failed") }
     return parts.joined(separator: ", ")

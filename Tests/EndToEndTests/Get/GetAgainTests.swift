@@ -31,7 +31,7 @@ import Testing
     let third = try await place.get(urls)
     #expect(third.exit == .code(0))
     #expect(
-      third.standardOutput.first?.hasSuffix(", 3 of 3 complete, 2 finished in an earlier run")
+      third.standardOutput.first?.hasSuffix(", 3 of 3 complete, 2 from an earlier run")
         == true)
     #expect(origin.requests == 4)
     #expect(try place.wrong("one", "two", "empty") == [])
@@ -47,7 +47,7 @@ import Testing
     let digest = String(sum.first?.prefix(64) ?? "")
     let right = try await place.get(["--checksum", "sha-256=\(digest)"] + urls)
     #expect(right.exit == .code(0))
-    #expect(right.standardOutput == ["1 finished in an earlier run"])
+    #expect(right.standardOutput == ["1 from an earlier run"])
 
     let wrong = String(repeating: "0", count: 64)
     let refused = try await place.get(["--checksum", "sha-256=\(wrong)"] + urls)
@@ -81,7 +81,7 @@ import Testing
     file.gate.open()
     let end = try await place.get(asked)
     #expect(end.exit == .code(0))
-    #expect(end.standardOutput.first?.hasSuffix(", 1 finished in an earlier run") == true)
+    #expect(end.standardOutput.first?.hasSuffix(", 1 from an earlier run") == true)
     #expect(origin.requests == 2)
 
     #expect(try await place.get(asked).exit == .code(0))
@@ -118,7 +118,7 @@ import Testing
     let sentence = try #require(output.standardOutput.first)
     #expect(sentence.hasPrefix("1 file, 68.4 KiB in "))
     #expect(
-      sentence.hasSuffix(", 2 of 4 complete, 1 finished in an earlier run, 1 skipped, 1 failed"))
+      sentence.hasSuffix(", 2 of 4 complete, 1 from an earlier run, 1 skipped, 1 failed"))
     let programs = try await place.get(["--json", "--if-exists", "skip"] + origin.urls("empty"))
     let report = try place.report(programs)
     #expect(report["skipped"] == 1 && report["completed"] == 0 && report["bytes"] == 0)

@@ -113,7 +113,7 @@ import Testing
     #expect(
       end.rows.contains {
         $0.hasPrefix("1 file, 8.0 MiB")
-          && $0.hasSuffix(", 3 of 3 complete, 2 finished in an earlier run")
+          && $0.hasSuffix(", 3 of 3 complete, 2 from an earlier run")
       }, "\(end)")
   }
 
