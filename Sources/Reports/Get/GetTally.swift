@@ -111,7 +111,10 @@ package struct GetTally: Sendable {
     if finishedBefore > 0 && finishedBefore < files {
       parts.append("\(completed + finishedBefore) of \(files) complete")
     }
-    if finishedBefore > 0 { parts.append("\(finishedBefore) from an earlier run") }
+    if finishedBefore > 0 {
+      let count = parts.isEmpty ? counted(finishedBefore, "file") : "\(finishedBefore)"
+      parts.append("\(count) from an earlier run")
+    }
     if skipped > 0 { parts.append("\(skipped) skipped") }
     if failed > 0 { parts.append("\(failed) failed") }
     return parts.joined(separator: ", ")

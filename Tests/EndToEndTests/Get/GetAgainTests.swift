@@ -47,7 +47,7 @@ import Testing
     let digest = String(sum.first?.prefix(64) ?? "")
     let right = try await place.get(["--checksum", "sha-256=\(digest)"] + urls)
     #expect(right.exit == .code(0))
-    #expect(right.standardOutput == ["1 from an earlier run"])
+    #expect(right.standardOutput == ["1 file from an earlier run"])
 
     let wrong = String(repeating: "0", count: 64)
     let refused = try await place.get(["--checksum", "sha-256=\(wrong)"] + urls)
