@@ -35,7 +35,7 @@ extension JobAction {
       "to download a file again, delete the file and run 'haul verify --requeue' with the id of the job"
     case (.retry, .paused): "use 'haul resume' to resume paused jobs"
     case (.resume, .failed), (.resume, .cancelled):
-      "use 'haul retry' to queue these jobs again"
+      "use 'haul retry' to queue jobs again"
     default: nil
     }
   }

@@ -100,7 +100,7 @@ struct TopFrameTests {
 
   @Test func `what is too long for a line is told in the lines about the row`() throws {
     let long =
-      "no job to resume: of the newest 1000 jobs, 994 are completed, 6 are failed; use 'haul retry' to queue these jobs again"
+      "no job to resume: of the newest 1000 jobs, 994 are completed, 6 are failed; use 'haul retry' to queue jobs again"
     for columns in [80, 160] {
       var model = try Sample.model(columns, 24)
       model.finish(long, isError: true)

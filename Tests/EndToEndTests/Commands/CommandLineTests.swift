@@ -322,10 +322,7 @@ struct CommandLineTests {
         ("retry 1", "no job to retry: 1 job is paused; use 'haul resume' to resume paused jobs"),
         ("cancel --error dns", "no job to cancel: no job matches the selectors"),
         ("resume 1", "1 job resumed"), ("cancel --state paused", "1 job cancelled"),
-        (
-          "resume 2",
-          "no job to resume: 1 job is cancelled; use 'haul retry' to queue these jobs again"
-        ),
+        ("resume 2", "no job to resume: 1 job is cancelled; use 'haul retry' to queue jobs again"),
         ("retry --host h", "1 job queued again"), ("retry 2", "no job to retry: 1 job is queued"),
         ("submit http://h/a http://h/b", "submitted 0 jobs, 2 existed already, 0 queued again"),
       ]
