@@ -58,7 +58,9 @@ extension JobQueue {
       SELECT to_json(v) FROM (
         SELECT o.* FROM haul.operations o
         WHERE $1::text IS NULL
-          OR ARRAY['batch ' || $1, 'from batch ' || $1] && string_to_array(o.target, ', ')
+          -- A batch name may contain a comma.
+          OR strpos(', ' || o.target || ', ', ', batch ' || $1 || ', ') > 0
+          OR strpos(', ' || o.target || ', ', ', from batch ' || $1 || ', ') > 0
         ORDER BY o.id DESC LIMIT $2) v
       """, [batch, limit])
   }

@@ -195,6 +195,17 @@ struct OperationTests {
     }
   }
 
+  @Test func `the commands on a batch with a comma in its name are listed`() async throws {
+    try await Pool.open { pool in
+      var batch = JobSelector()
+      batch.batch = "films, old"
+      _ = try await pool.submit(1, batch: "films, old")
+      _ = try await pool.jobs.control(.pause, batch)
+      let targets = try await pool.jobs.operations(batch: "films, old", limit: 9).map(\.target)
+      #expect(targets == ["batch films, old"])
+    }
+  }
+
   @Test(arguments: [
     ("10 minutes", "10 min"), ("2 hours", "2 h"), ("90 s", "90 s"), ("2.5 s", "2.5 s"),
     ("1 day", "24 h"),
