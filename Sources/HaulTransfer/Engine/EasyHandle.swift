@@ -57,26 +57,17 @@ import HaulSystem
     for field in request.fields where !field.isNamed("cookie") { try append(field) }
     try prepare(body: request)
     unsafe sentence.pointee = 0
-    try unsafe check(haul_easy_set_string(raw, CURLOPT_URL, request.url), CURLOPT_URL)
+    try set(CURLOPT_URL, request.url)
     try unsafe check(haul_easy_set_list(raw, CURLOPT_HTTPHEADER, fields), CURLOPT_HTTPHEADER)
-    try unsafe check(
-      haul_easy_set_long(raw, CURLOPT_FRESH_CONNECT, isFresh ? 1 : 0), CURLOPT_FRESH_CONNECT)
-    try unsafe check(
-      haul_easy_set_long(raw, CURLOPT_IGNORE_CONTENT_LENGTH, request.engineReadsLength ? 1 : 0),
-      CURLOPT_IGNORE_CONTENT_LENGTH)
-    try unsafe check(
-      haul_easy_set_long(raw, CURLOPT_CONNECTTIMEOUT_MS, limits.connectTimeout.milliseconds),
-      CURLOPT_CONNECTTIMEOUT_MS)
-    try unsafe check(
-      haul_easy_set_string(raw, CURLOPT_SSLCERT, request.certificate?.path), CURLOPT_SSLCERT)
-    try unsafe check(
-      haul_easy_set_string(raw, CURLOPT_SSLKEY, request.certificate?.keyPath), CURLOPT_SSLKEY)
-    let cookie = cookies.isEmpty ? nil : cookies.joined(separator: "; ")
-    try unsafe check(haul_easy_set_string(raw, CURLOPT_COOKIE, cookie), CURLOPT_COOKIE)
+    try set(CURLOPT_FRESH_CONNECT, isFresh ? 1 : 0)
+    try set(CURLOPT_IGNORE_CONTENT_LENGTH, request.engineReadsLength ? 1 : 0)
+    try set(CURLOPT_CONNECTTIMEOUT_MS, limits.connectTimeout.milliseconds)
+    try set(CURLOPT_SSLCERT, request.certificate?.path)
+    try set(CURLOPT_SSLKEY, request.certificate?.keyPath)
+    try set(CURLOPT_COOKIE, cookies.isEmpty ? nil : cookies.joined(separator: "; "))
     // Cookies of an earlier exchange belong to another job.
-    for cookie in ["ALL"] + request.cookies {
-      try unsafe check(haul_easy_set_string(raw, CURLOPT_COOKIELIST, cookie), CURLOPT_COOKIELIST)
-    }
+    try set(CURLOPT_COOKIELIST, "ALL")
+    for cookie in request.cookies { try set(CURLOPT_COOKIELIST, cookie) }
     try prepare(proxy: limits)
     try prepare(file, request, stallTime: limits.stallTime)
     for option in [
@@ -91,18 +82,18 @@ import HaulSystem
   private func prepare(body request: ExchangeRequest) throws(TransferError) {
     // A PUT is sent as a POST with another method, since libcurl's own PUT reads its body from a callback.
     let name = request.method == .put ? request.method.rawValue : nil
-    try unsafe check(haul_easy_set_string(raw, CURLOPT_CUSTOMREQUEST, name), CURLOPT_CUSTOMREQUEST)
+    try set(CURLOPT_CUSTOMREQUEST, name)
     guard let body = request.body else {
       // This also clears CURLOPT_NOBODY of an earlier exchange, as CURLOPT_POST does.
-      try unsafe check(haul_easy_set_long(raw, CURLOPT_HTTPGET, 1), CURLOPT_HTTPGET)
+      try set(CURLOPT_HTTPGET, 1)
       guard request.method == .head else { return }
-      return try unsafe check(haul_easy_set_long(raw, CURLOPT_NOBODY, 1), CURLOPT_NOBODY)
+      return try set(CURLOPT_NOBODY, 1)
     }
     for name in ["Expect", "Content-Type"]
     where !request.fields.contains(where: { $0.isNamed(name) }) {
       try append(line: "\(name):")
     }
-    try unsafe check(haul_easy_set_long(raw, CURLOPT_POST, 1), CURLOPT_POST)
+    try set(CURLOPT_POST, 1)
     try unsafe check(
       haul_easy_set_offset(raw, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(body.count)),
       CURLOPT_POSTFIELDSIZE_LARGE)
@@ -117,14 +108,9 @@ import HaulSystem
   private func prepare(proxy limits: Engine.Configuration) throws(TransferError) {
     let entry = limits.proxy.flatMap { limits.netrc?.entry(of: $0.host) }
     let login = limits.proxy?.login
-    let strings: [(CURLoption, String?)] = [
-      (CURLOPT_PROXY, limits.proxy?.url ?? ""),
-      (CURLOPT_PROXYUSERNAME, login?.user ?? entry?.login),
-      (CURLOPT_PROXYPASSWORD, login?.password ?? entry?.password),
-    ]
-    for (option, value) in strings {
-      try unsafe check(haul_easy_set_string(raw, option, value), option)
-    }
+    try set(CURLOPT_PROXY, limits.proxy?.url ?? "")
+    try set(CURLOPT_PROXYUSERNAME, login?.user ?? entry?.login)
+    try set(CURLOPT_PROXYPASSWORD, login?.password ?? entry?.password)
   }
 
   /// Sets the login and the first byte for FTP and SFTP. HTTP sends both in its fields, so they are cleared there; otherwise
@@ -133,30 +119,20 @@ import HaulSystem
     _ file: FileRequest?, _ request: ExchangeRequest, stallTime: Duration
   ) throws(TransferError) {
     let login = file == nil ? request.digest : request.login
-    let strings: [(CURLoption, String?)] = [
-      (CURLOPT_USERNAME, login?.user), (CURLOPT_PASSWORD, login?.password),
-      (CURLOPT_SSH_PRIVATE_KEYFILE, login?.keyPath),
-    ]
-    for (option, value) in strings {
-      try unsafe check(haul_easy_set_string(raw, option, value), option)
-    }
+    try set(CURLOPT_USERNAME, login?.user)
+    try set(CURLOPT_PASSWORD, login?.password)
+    try set(CURLOPT_SSH_PRIVATE_KEYFILE, login?.keyPath)
     let needsTLS =
       file != nil && (request.login != nil || request.url.lowercased().hasPrefix("ftps:"))
     let authentication = login?.keyPath == nil ? CURLSSH_AUTH_PASSWORD : CURLSSH_AUTH_PUBLICKEY
-    let numbers: [(CURLoption, Int)] = [
-      (CURLOPT_USE_SSL, Int((needsTLS ? CURLUSESSL_ALL : CURLUSESSL_NONE).rawValue)),
-      (CURLOPT_SSH_AUTH_TYPES, Int(authentication)),
-      (CURLOPT_HTTPAUTH, Int(request.digest == nil ? HAUL_AUTH_BASIC : HAUL_AUTH_DIGEST)),
-      // libcurl 7.88 itself waits for the end of an SFTP file, and without these options it waits forever
-      // (`ssh_block_statemach`). They do not apply while paused.
-      (CURLOPT_LOW_SPEED_LIMIT, file == nil ? 0 : 1),
-      (
-        CURLOPT_LOW_SPEED_TIME, file == nil ? 0 : min(max(1, stallTime.milliseconds / 1000), 65_535)
-      ),
-    ]
-    for (option, value) in numbers {
-      try unsafe check(haul_easy_set_long(raw, option, value), option)
-    }
+    try set(CURLOPT_USE_SSL, Int((needsTLS ? CURLUSESSL_ALL : CURLUSESSL_NONE).rawValue))
+    try set(CURLOPT_SSH_AUTH_TYPES, Int(authentication))
+    try set(CURLOPT_HTTPAUTH, Int(request.digest == nil ? HAUL_AUTH_BASIC : HAUL_AUTH_DIGEST))
+    // libcurl 7.88 itself waits for the end of an SFTP file, and without these options it waits forever
+    // (`ssh_block_statemach`). They do not apply while paused.
+    let seconds = min(max(1, stallTime.milliseconds / 1000), 65_535)
+    try set(CURLOPT_LOW_SPEED_LIMIT, file == nil ? 0 : 1)
+    try set(CURLOPT_LOW_SPEED_TIME, file == nil ? 0 : seconds)
     try unsafe check(
       haul_easy_set_offset(raw, CURLOPT_RESUME_FROM_LARGE, curl_off_t(file?.offset ?? 0)),
       CURLOPT_RESUME_FROM_LARGE)
@@ -249,49 +225,54 @@ import HaulSystem
   }
 
   private func setUp(_ configuration: Engine.Configuration) throws(TransferError) {
-    let numbers: [(CURLoption, Int)] = [
-      // Signals and resolver threads must not reach into the process.
-      (CURLOPT_NOSIGNAL, 1), (CURLOPT_QUICK_EXIT, 1),
-      (CURLOPT_DNS_CACHE_TIMEOUT, configuration.dnsCacheTime.milliseconds / 1000),
-      // The body as sent, the URL as submitted, no redirects followed.
-      (CURLOPT_HTTP_CONTENT_DECODING, 0), (CURLOPT_PATH_AS_IS, 1), (CURLOPT_FOLLOWLOCATION, 0),
-      (CURLOPT_HTTP09_ALLOWED, 0), (CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS),
-      // Nothing from the environment, and only the caller's credentials.
-      (CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue)), (CURLOPT_DISALLOW_USERNAME_IN_URL, 1),
-      (CURLOPT_SSL_VERIFYPEER, 1), (CURLOPT_SSL_VERIFYHOST, 2),
-      // At least TLS 1.2, whatever OpenSSL's settings are.
-      (CURLOPT_SSLVERSION, haul_tls_1_2), (CURLOPT_PROXY_SSLVERSION, haul_tls_1_2),
-      // The proxy does not get the origin's fields, and the origin does not get the proxy's.
-      (CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE)), (CURLOPT_SUPPRESS_CONNECT_HEADERS, 1),
-      // Ask for a file's time. Fetch its bytes from the address of the control connection.
-      (CURLOPT_FILETIME, 1), (CURLOPT_FTP_SKIP_PASV_IP, 1),
-      (CURLOPT_SERVER_RESPONSE_TIMEOUT, configuration.responseTimeout.milliseconds / 1000),
-      (CURLOPT_TCP_KEEPALIVE, 1), (CURLOPT_BUFFERSIZE, 128 * 1024), (CURLOPT_NOPROGRESS, 1),
-    ]
-    for (option, value) in numbers {
-      try unsafe check(haul_easy_set_long(raw, option, value), option)
-    }
-    // An empty proxy and an empty list of exceptions. Otherwise libcurl reads them from the environment.
-    var strings: [(CURLoption, String?)] = [
-      (CURLOPT_PROTOCOLS_STR, configuration.allowedSchemes.sorted().joined(separator: ",")),
-      (CURLOPT_PROXY, ""), (CURLOPT_NOPROXY, ""),
-      (CURLOPT_USERAGENT, configuration.userAgent),
-      // No file: cookies are kept in memory.
-      (CURLOPT_COOKIEFILE, ""),
-      (CURLOPT_SSH_KNOWNHOSTS, configuration.knownHosts),
-    ]
-    if let caFile = configuration.caFile {
-      // Otherwise libcurl would also trust the directory of the system's certificates.
-      strings += [
-        (CURLOPT_CAINFO, caFile), (CURLOPT_CAPATH, nil), (CURLOPT_PROXY_CAINFO, caFile),
-        (CURLOPT_PROXY_CAPATH, nil),
-      ]
-    }
-    for (option, value) in strings {
-      try unsafe check(haul_easy_set_string(raw, option, value), option)
-    }
+    // Signals and resolver threads must not reach into the process.
+    try set(CURLOPT_NOSIGNAL, 1)
+    try set(CURLOPT_QUICK_EXIT, 1)
+    try set(CURLOPT_DNS_CACHE_TIMEOUT, configuration.dnsCacheTime.milliseconds / 1000)
+    // The body as sent, the URL as submitted, no redirects followed.
+    try set(CURLOPT_HTTP_CONTENT_DECODING, 0)
+    try set(CURLOPT_PATH_AS_IS, 1)
+    try set(CURLOPT_FOLLOWLOCATION, 0)
+    try set(CURLOPT_HTTP09_ALLOWED, 0)
+    try set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
+    // Nothing from the environment, and only the caller's credentials.
+    try set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
+    try set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
+    try set(CURLOPT_SSL_VERIFYPEER, 1)
+    try set(CURLOPT_SSL_VERIFYHOST, 2)
+    // At least TLS 1.2, whatever OpenSSL's settings are.
+    try set(CURLOPT_SSLVERSION, haul_tls_1_2)
+    try set(CURLOPT_PROXY_SSLVERSION, haul_tls_1_2)
+    // The proxy does not get the origin's fields, and the origin does not get the proxy's.
+    try set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
+    try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+    // Ask for a file's time. Fetch its bytes from the address of the control connection.
+    try set(CURLOPT_FILETIME, 1)
+    try set(CURLOPT_FTP_SKIP_PASV_IP, 1)
+    try set(CURLOPT_SERVER_RESPONSE_TIMEOUT, configuration.responseTimeout.milliseconds / 1000)
+    try set(CURLOPT_TCP_KEEPALIVE, 1)
+    try set(CURLOPT_BUFFERSIZE, 128 * 1024)
+    try set(CURLOPT_NOPROGRESS, 1)
+    try setTexts(configuration)
     try setCallbacks()
     try setResolve(configuration.resolve)
+  }
+
+  private func setTexts(_ configuration: Engine.Configuration) throws(TransferError) {
+    try set(CURLOPT_PROTOCOLS_STR, configuration.allowedSchemes.joined(separator: ","))
+    // An empty proxy and an empty list of exceptions. Otherwise libcurl reads them from the environment.
+    try set(CURLOPT_PROXY, "")
+    try set(CURLOPT_NOPROXY, "")
+    try set(CURLOPT_USERAGENT, configuration.userAgent)
+    // No file: cookies are kept in memory.
+    try set(CURLOPT_COOKIEFILE, "")
+    try set(CURLOPT_SSH_KNOWNHOSTS, configuration.knownHosts)
+    guard let caFile = configuration.caFile else { return }
+    // Otherwise libcurl would also trust the directory of the system's certificates.
+    try set(CURLOPT_CAINFO, caFile)
+    try set(CURLOPT_CAPATH, nil)
+    try set(CURLOPT_PROXY_CAINFO, caFile)
+    try set(CURLOPT_PROXY_CAPATH, nil)
   }
 
   private func setCallbacks() throws(TransferError) {
@@ -317,6 +298,14 @@ import HaulSystem
   private func setResolve(_ entries: [String]) throws(TransferError) {
     for entry in entries { unsafe resolve = unsafe curl_slist_append(resolve, entry) }
     try unsafe check(haul_easy_set_list(raw, CURLOPT_RESOLVE, resolve), CURLOPT_RESOLVE)
+  }
+
+  private func set(_ option: CURLoption, _ number: Int) throws(TransferError) {
+    try unsafe check(haul_easy_set_long(raw, option, number), option)
+  }
+
+  private func set(_ option: CURLoption, _ text: String?) throws(TransferError) {
+    try unsafe check(haul_easy_set_string(raw, option, text), option)
   }
 
   private func check(_ code: CURLcode, _ option: CURLoption) throws(TransferError) {
