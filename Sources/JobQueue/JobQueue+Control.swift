@@ -43,12 +43,28 @@ extension JobQueue {
   ) async throws -> Int {
     if action == .retry { return try await retry(selector, onStep: onStep) }
     try await requireNames(selector)
+    if action == .resume { return try await resume(selector, onStep: onStep) }
     var sweep: Int64?
     return try await steps(onStep) {
       let row = try await rows(
         "SELECT changed, more, sweep FROM haul.\(action.rawValue)($1::jsonb, p_sweep => $2::bigint)",
         [try Self.json(selector), sweep])[0]
       sweep = try row.decode("sweep")
+      return row
+    }
+  }
+
+  private func resume(
+    _ selector: JobSelector, onStep: (Int) -> Void
+  ) async throws -> Int {
+    var (sweep, since) = (Int64?.none, String?.none)
+    return try await steps(onStep) {
+      let row = try await rows(
+        """
+        SELECT changed, more, sweep, since::text
+        FROM haul.resume($1::jsonb, p_sweep => $2::bigint, p_since => $3::timestamptz)
+        """, [try Self.json(selector), sweep, since])[0]
+      (sweep, since) = (try row.decode("sweep"), try row.decode("since"))
       return row
     }
   }

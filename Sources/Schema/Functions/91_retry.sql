@@ -1,26 +1,3 @@
-CREATE OR REPLACE FUNCTION haul.take_back_command(
-  p_selector jsonb, p_command text, p_state text, p_limit integer) RETURNS bigint[]
-LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
-DECLARE
-  v_ids bigint[] := haul.ids(p_selector);
-  v_back bigint[];
-BEGIN
-  WITH back AS (
-    UPDATE haul.lease l SET command = NULL WHERE l.job IN (
-      SELECT k.job FROM haul.lease k
-      WHERE k.command = p_command AND (v_ids IS NULL OR k.job = ANY (v_ids))
-        AND haul.matches(p_selector, k.job, p_state, NULL)
-      ORDER BY k.job LIMIT p_limit FOR NO KEY UPDATE)
-    RETURNING l.job)
-  SELECT coalesce(array_agg(b.job), '{}') INTO v_back FROM back b;
-  RETURN v_back;
-END
-$$;
-COMMENT ON FUNCTION haul.take_back_command(jsonb, text, text, integer) IS
-  'Withdraws p_command from running jobs of a selector whose workers have not carried out the command yet. p_limit: '
-  'maximum number of these jobs; NULL = no limit. If the selector has the key "state", it matches these jobs only if '
-  'the value of this key is p_state. Returns these jobs. Locks leases in job order.';
-
 CREATE OR REPLACE FUNCTION haul.redo(p_jobs bigint[]) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
 DECLARE
@@ -75,7 +52,7 @@ BEGIN
   -- them. A command that comes between two calls is later than the retry, and wins. If a worker ends a lease while this
   -- call waits for that lease, the job ends before "since".
   IF p_since IS NULL THEN
-    v_back := haul.take_back_command(p_selector, 'cancel', 'cancelled', NULL);
+    v_back := haul.take_back_command(p_selector, 'cancel', 'cancelled');
     since := clock_timestamp();
   END IF;
   v_ended := ARRAY(

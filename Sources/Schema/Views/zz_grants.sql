@@ -39,7 +39,7 @@ GRANT EXECUTE ON FUNCTION
   haul.end_submission(uuid),
   haul.export(jsonb, boolean, bigint, integer),
   haul.pause(jsonb, integer, bigint),
-  haul.resume(jsonb, integer, bigint),
+  haul.resume(jsonb, integer, bigint, timestamptz),
   haul.cancel(jsonb, integer, bigint),
   haul.retry(jsonb, integer, bigint, text, timestamptz),
   haul.prioritize(jsonb, smallint, integer),

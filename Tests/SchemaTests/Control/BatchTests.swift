@@ -11,6 +11,12 @@ extension Pool {
     return selector
   }
 
+  static func ids(_ ids: [Int64]) -> JobSelector {
+    var selector = JobSelector()
+    selector.ids = ids
+    return selector
+  }
+
   /// One step of an operator's word on the batch `b`: moves at most `limit` jobs.
   @discardableResult
   func step(_ action: String, limit: Int, by session: Connection? = nil) async throws -> Int {

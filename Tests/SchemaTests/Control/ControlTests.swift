@@ -6,19 +6,13 @@ import Testing
 
 /// What operators do to jobs and hosts.
 struct ControlTests {
-  private static func ids(_ ids: [Int64]) -> JobSelector {
-    var selector = JobSelector()
-    selector.ids = ids
-    return selector
-  }
-
   @Test func `a running job is cancelled through its worker's heartbeat`() async throws {
     try await Pool.open { pool in
       let job = try await pool.submit(1)[0]
       let worker = try await pool.worker()
       let lease = try await worker.claimOne()
       #expect(try await worker.heartbeat([lease]).commands.isEmpty)
-      #expect(try await pool.jobs.control(.cancel, Self.ids([job])) == 1)
+      #expect(try await pool.jobs.control(.cancel, Pool.ids([job])) == 1)
       let command = try #require(try await worker.heartbeat([lease]).commands.first)
       #expect((command.job, command.token, command.command) == (job, lease.token, "cancel"))
       #expect(try await pool.state(job) == "running")
@@ -33,11 +27,11 @@ struct ControlTests {
       let worker = try await pool.worker()
       let lease = try await worker.claimOne()
       try await worker.checkpoint(lease, instance: pool.instance)
-      #expect(try await pool.jobs.control(.pause, Self.ids([job])) == 1)
+      #expect(try await pool.jobs.control(.pause, Pool.ids([job])) == 1)
       #expect(try await worker.heartbeat([lease]).commands.map(\.command) == ["pause"])
       #expect(try await worker.end(lease, .released) == "paused")
       #expect(try await worker.claim().isEmpty)
-      #expect(try await pool.jobs.control(.resume, Self.ids([job])) == 1)
+      #expect(try await pool.jobs.control(.resume, Pool.ids([job])) == 1)
       #expect(try await pool.state(job) == "interrupted")
       #expect(try await worker.claimOne().resumeToken == lease.token)
     }
@@ -72,7 +66,7 @@ struct ControlTests {
       let worker = try await pool.worker()
       let leases = try await worker.claim(2)
       let others = jobs.filter { job in !leases.contains { $0.job == job } }
-      #expect(try await pool.jobs.control(.cancel, Self.ids(others + [leases[0].job])) == 4)
+      #expect(try await pool.jobs.control(.cancel, Pool.ids(others + [leases[0].job])) == 4)
       let other = try await pool.connect()
       func step(_ sweep: Int64?, _ since: String?) async throws -> Row {
         let rows = try await other.query(
@@ -85,7 +79,7 @@ struct ControlTests {
       let first = try await step(nil, nil)
       // It withdraws the earlier cancellation and queues one of the three jobs.
       #expect(try first.decode("changed", as: Int.self) == 2)
-      #expect(try await pool.jobs.control(.cancel, Self.ids([leases[1].job])) == 1)
+      #expect(try await pool.jobs.control(.cancel, Pool.ids([leases[1].job])) == 1)
       let (sweep, since): (Int64?, String?) = (
         try first.decode("sweep"), try first.decode("since")
       )
@@ -102,10 +96,10 @@ struct ControlTests {
       let jobs = try await pool.submit(2)
       let worker = try await pool.worker()
       let leases = try await worker.claim(2)
-      _ = try await pool.jobs.control(.pause, Self.ids([jobs[0]]))
-      _ = try await pool.jobs.control(.cancel, Self.ids([jobs[1]]))
-      #expect(try await pool.jobs.control(.pause, Self.ids([jobs[1]])) == 0)
-      #expect(try await pool.jobs.control(.resume, Self.ids(jobs)) == 1)
+      _ = try await pool.jobs.control(.pause, Pool.ids([jobs[0]]))
+      _ = try await pool.jobs.control(.cancel, Pool.ids([jobs[1]]))
+      #expect(try await pool.jobs.control(.pause, Pool.ids([jobs[1]])) == 0)
+      #expect(try await pool.jobs.control(.resume, Pool.ids(jobs)) == 1)
       #expect(try await worker.heartbeat(leases).commands.map(\.command) == ["cancel"])
     }
   }
@@ -116,7 +110,7 @@ struct ControlTests {
       let jobs = try await pool.submit(2, batch: "b")
       let worker = try await pool.worker()
       let leases = try await worker.claim(2).sorted { $0.job < $1.job }
-      #expect(try await pool.jobs.control(.cancel, Self.ids([jobs[0]])) == 1)
+      #expect(try await pool.jobs.control(.cancel, Pool.ids([jobs[0]])) == 1)
       var undone = JobSelector()
       undone.batch = "b"
       undone.state = .cancelled
@@ -133,7 +127,7 @@ struct ControlTests {
   {
     try await Pool.open { pool in
       let paused = try await pool.submit(1, batch: "b")
-      _ = try await pool.jobs.control(.pause, Self.ids(paused))
+      _ = try await pool.jobs.control(.pause, Pool.ids(paused))
       let begun = try await pool.submit(1, batch: "b")
       let worker = try await pool.worker()
       let lease = try await worker.claimOne()
@@ -168,12 +162,12 @@ struct ControlTests {
       #expect(try await worker.claim(9).isEmpty)
       #expect(try await pool.jobs.control(.resume, batch) == 3)
       #expect(try await pool.states() == before)
-      #expect(try await pool.jobs.control(.pause, Self.ids([queued[1]])) == 1)
+      #expect(try await pool.jobs.control(.pause, Pool.ids([queued[1]])) == 1)
       #expect(try await pool.jobs.control(.cancel, batch) == 3)
       #expect(try await pool.states() == ["cancelled": 3])
       // For a while a retry may continue it.
       #expect(try await pool.value("SELECT count(*) FROM haul.checkpoint") == 1)
-      #expect(try await pool.jobs.control(.retry, Self.ids(scheduled)) == 1)
+      #expect(try await pool.jobs.control(.retry, Pool.ids(scheduled)) == 1)
       #expect(try await worker.claim(9).map(\.job) == scheduled)
     }
   }
@@ -189,7 +183,7 @@ struct ControlTests {
       }
       #expect(try await failOnce() == "scheduled")
       #expect(try await failOnce() == "failed")
-      #expect(try await pool.jobs.control(.retry, Self.ids([job])) == 1)
+      #expect(try await pool.jobs.control(.retry, Pool.ids([job])) == 1)
       #expect(try await failOnce() == "scheduled")
       #expect(try await failOnce() == "failed")
       #expect(try await pool.value("SELECT count(*) FROM haul.attempt") == 4)
@@ -207,12 +201,12 @@ struct ControlTests {
       try await pool.execute(
         "UPDATE haul.scheduled SET run_at = clock_timestamp() + interval '1 hour'")
       #expect(try await pool.jobs.control(.retry, Pool.batch("b")) == 0)
-      var wrong = Self.ids([jobs[0]])
+      var wrong = Pool.ids([jobs[0]])
       wrong.error = "dns"
       #expect(try await pool.jobs.control(.retry, wrong) == 0)
       // What has not been tried is not tried again, nor what was tried before it was put off on purpose.
       try await pool.execute("UPDATE haul.attempt SET forgiven = true WHERE job = $1", [jobs[1]])
-      #expect(try await pool.jobs.retry(Self.ids(jobs + early), ifExists: "skip") == 1)
+      #expect(try await pool.jobs.retry(Pool.ids(jobs + early), ifExists: "skip") == 1)
       _ = try await pool.jobs.promote(limit: 10)
       #expect(try await pool.states() == ["queued": 1, "scheduled": 2])
       let leases = try await worker.claim(9)
@@ -227,13 +221,13 @@ struct ControlTests {
       let jobs = try await pool.submit(2, options: JobOptions(maxAttempts: 3))
       let worker = try await pool.worker()
       for lease in try await worker.claim(2) { try await worker.end(lease, .failed, "exists") }
-      #expect(try await pool.jobs.retry(Self.ids([jobs[0]]), ifExists: "skip") == 1)
-      #expect(try await pool.jobs.control(.retry, Self.ids([jobs[1]])) == 1)
+      #expect(try await pool.jobs.retry(Pool.ids([jobs[0]]), ifExists: "skip") == 1)
+      #expect(try await pool.jobs.control(.retry, Pool.ids([jobs[1]])) == 1)
       let leases = try await worker.claim(2).sorted { $0.job < $1.job }
       #expect(leases.map(\.options.ifExists) == ["skip", nil])
       #expect(leases.map(\.options.maxAttempts) == [3, 3])
       await #expect(throws: JobQueueError.self) {
-        _ = try await pool.jobs.retry(Self.ids(jobs), ifExists: "burn")
+        _ = try await pool.jobs.retry(Pool.ids(jobs), ifExists: "burn")
       }
     }
   }

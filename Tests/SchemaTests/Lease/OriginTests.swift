@@ -93,6 +93,21 @@ struct OriginTests {
     }
   }
 
+  /// As on Amazon Aurora, which has the function but refuses it.
+  @Test func `a server that does not tell its WAL position still gives tokens`() async throws {
+    try await Pool.open { pool in
+      let worker = try await pool.worker()
+      #expect(try await token(pool, worker) == 1)
+      try await pool.execute(
+        "ALTER FUNCTION pg_catalog.pg_current_wal_lsn() RENAME TO pg_hidden_wal_lsn")
+      try await pool.execute("UPDATE haul.pool SET server_start = '-infinity'")
+      #expect(try await token(pool, worker) == 2)
+      #expect(
+        try await pool.value(
+          "SELECT p.timeline = c.timeline_id FROM haul.pool p, pg_control_checkpoint() c"))
+    }
+  }
+
   /// Else its round would hide the crash from those that draw tokens.
   @Test func `the leader waits while another session notes the origin`() async throws {
     try await Pool.open { pool in

@@ -5,12 +5,6 @@ import Testing
 
 /// Rescue, promotion and operators against each other and against workers.
 struct RescueInterleavingTests {
-  private static func ids(_ ids: [Int64]) -> JobSelector {
-    var selector = JobSelector()
-    selector.ids = ids
-    return selector
-  }
-
   @Test func `of rescue and settlement the first wins: settlement`() async throws {
     try await Pool.open { pool in
       let job = try await pool.submit(1)[0]
@@ -108,7 +102,7 @@ struct RescueInterleavingTests {
           #expect(count == 1)
         },
         while: pool.patient,
-        { try await JobQueue(pool.patient).control(action, Self.ids([job])) })
+        { try await JobQueue(pool.patient).control(action, Pool.ids([job])) })
       #expect(changed == 1)
       #expect(try await worker.heartbeat().commands.map(\.command) == [action.rawValue])
     }
@@ -120,7 +114,7 @@ struct RescueInterleavingTests {
       let jobs = try await pool.submit(3)
       let worker = try await pool.impatientWorker()
       try await pool.patient.script("BEGIN")
-      #expect(try await JobQueue(pool.patient).control(.pause, Self.ids([jobs[0]])) == 1)
+      #expect(try await JobQueue(pool.patient).control(.pause, Pool.ids([jobs[0]])) == 1)
       #expect(try await worker.claim(2).map(\.job) == [jobs[1]])
       try await pool.patient.script("COMMIT")
       #expect(try await worker.claim(9).map(\.job) == [jobs[2]])
@@ -137,13 +131,13 @@ struct RescueInterleavingTests {
       _ = try await pool.commit(
         worker.work, { try await worker.end(lease, .released) },
         while: pool.patient,
-        { try await JobQueue(pool.patient).control(.pause, Self.ids([job])) })
+        { try await JobQueue(pool.patient).control(.pause, Pool.ids([job])) })
       #expect(try await pool.state(job) == "paused")
-      _ = try await pool.jobs.control(.resume, Self.ids([job]))
+      _ = try await pool.jobs.control(.resume, Pool.ids([job]))
       let again = try await worker.claimOne()
       let state = try await pool.commit(
         pool.patient,
-        { _ = try await JobQueue(pool.patient).control(.pause, Self.ids([job])) },
+        { _ = try await JobQueue(pool.patient).control(.pause, Pool.ids([job])) },
         while: worker.work, { try await worker.end(again, .failed, "timeout") })
       #expect(state == "paused")
     }
@@ -154,7 +148,7 @@ struct RescueInterleavingTests {
       let jobs = try await pool.submit(2, after: .seconds(60))
       try await pool.execute("UPDATE haul.scheduled SET run_at = clock_timestamp()")
       try await pool.patient.script("BEGIN")
-      #expect(try await JobQueue(pool.patient).control(.pause, Self.ids([jobs[0]])) == 1)
+      #expect(try await JobQueue(pool.patient).control(.pause, Pool.ids([jobs[0]])) == 1)
       #expect(try await pool.jobs.promote(limit: 10).due == 1)
       try await pool.patient.script("COMMIT")
       #expect(try await pool.state(jobs[0]) == "paused")
@@ -169,7 +163,7 @@ struct RescueInterleavingTests {
           #expect(count == 1)
         },
         while: pool.patient,
-        { try await JobQueue(pool.patient).control(.pause, Self.ids([late])) })
+        { try await JobQueue(pool.patient).control(.pause, Pool.ids([late])) })
       #expect(changed == 1)
       #expect(try await pool.state(late) == "paused")
     }
@@ -198,7 +192,7 @@ struct RescueInterleavingTests {
           #expect(count == 1)
         },
         while: pool.patient,
-        { try await JobQueue(pool.patient).control(.pause, Self.ids([job])) })
+        { try await JobQueue(pool.patient).control(.pause, Pool.ids([job])) })
       #expect(changed == 1)
       #expect(try await pool.state(job) == "paused")
     }
@@ -210,7 +204,7 @@ struct RescueInterleavingTests {
       let job = try await Self.heldTooLong(pool)
       let promoter = try await pool.impatient()
       try await pool.patient.script("BEGIN")
-      #expect(try await JobQueue(pool.patient).control(.pause, Self.ids([job])) == 1)
+      #expect(try await JobQueue(pool.patient).control(.pause, Pool.ids([job])) == 1)
       #expect(try await JobQueue(promoter).promote(limit: 10).unheld == 0)
       try await pool.patient.script("COMMIT")
       #expect(try await pool.state(job) == "paused")
@@ -257,7 +251,7 @@ struct RescueInterleavingTests {
       let reply = try await pool.commit(
         pool.patient,
         {
-          let count = try await JobQueue(pool.patient).control(.retry, Self.ids([job]))
+          let count = try await JobQueue(pool.patient).control(.retry, Pool.ids([job]))
           #expect(count == 1)
         },
         while: submitter,
