@@ -20,7 +20,8 @@ struct PendingExchange: Sendable {
 /// The messages from other threads to the engine thread.
 final class EngineMailbox: Sendable {
   enum Message: Sendable {
-    case start(PendingExchange)
+    /// The case is `indirect` to keep the messages small.
+    indirect case start(PendingExchange)
     /// The owner or the sink asked to pause, resume or cancel the exchange of this handle.
     case attend(ExchangeHandle)
     case buffersFreed

@@ -44,6 +44,10 @@ extension ResponseHead {
       !["identity", "none"].contains($0.lowercased())
     }
     guard !isCoded, !values("Content-Length").isEmpty else { return .unknown }
+    if let text = value("Content-Length"), text.utf8.allSatisfy(\.isDigit), let length = Int64(text)
+    {
+      return .bytes(length)
+    }
     let numbers = values("Content-Length").flatMap {
       $0.split(separator: ",", omittingEmptySubsequences: false)
     }

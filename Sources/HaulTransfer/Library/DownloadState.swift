@@ -25,7 +25,7 @@ public enum DownloadState: Sendable, Hashable, CustomStringConvertible {
 ///
 /// URLs in an event may hold secrets, such as signatures. A later version of Haul may add cases, so each `switch` over an event
 /// needs a `default`.
-public enum DownloadEvent: Sendable {
+public indirect enum DownloadEvent: Sendable {
   /// The state has changed.
   case state(DownloadState)
   /// The download follows a redirect.

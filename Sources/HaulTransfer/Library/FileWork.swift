@@ -65,23 +65,14 @@ final class FileWork: DownloadWork {
   }
 
   private func fetch(_ download: Download) async throws(TransferError) -> DownloadedFile {
-    let (request, data) = (download.request, download.shared.withLock { $0.saved })
-    let (target, order, existing) = try await io.run { [base] () throws(TransferError) in
-      let url = try WebURL(request.url, schemes: WebURL.knownSchemes)
-      if url.isFile { download.chooseName(by: url) }
-      let target = try DownloadTarget(request, from: base).named(download.chosenName)
-      let existing = try Self.check(target, for: download)
-      var order = try Self.order(request, url, target, data?.checkpoint)
-      if request.options.onlyIfChangedSince != nil {
-        order.present = TransferRequest.present(
-          url, request.options, stands: try target.existing(.skip) != nil)
-      }
-      // The existing file counts as the result, so nothing will be continued.
-      if existing != nil, let part = order.resuming?.part { try? target.parts.remove(part.name) }
-      return (target, order, existing)
+    let data = download.shared.withLock { $0.saved }
+    let plan = try await io.run { () throws(TransferError) in try self.plan(download, data) }
+    let (transfer, target): (PartTransfer, DownloadTarget)
+    switch plan {
+    case .existing(let file): return file
+    case .transfer(let made, let place): (transfer, target) = (made, place)
     }
-    if let existing { return existing }
-    if var moved = order.resuming?.checkpoint {
+    if var moved = transfer.order.resuming?.checkpoint {
       moved.directory = target.directoryPath
       if let moved = ResumeData(moved), moved != data { download.saved(moved) }
       // The end of this download decides about the partial file.
@@ -89,15 +80,6 @@ final class FileWork: DownloadWork {
     } else {
       download.forgetSaved()
     }
-    let transfer = PartTransfer(
-      observed(order, target, by: download), engine: engine, io: io,
-      save: { [url = request.url, sendsBody = order.body != nil] in
-        var checkpoint = $0
-        (checkpoint.url, checkpoint.directory) = (url, target.directoryPath)
-        checkpoint.chosenName = download.chosenName
-        if !sendsBody, let data = ResumeData(checkpoint) { download.saved(data) }
-        return true
-      })
     self.transfer.withLock { $0 = transfer }
     if download.shared.withLock({ $0.wish != .complete }) { transfer.stop() }
     let outcome = await transfer.run()
@@ -110,6 +92,42 @@ final class FileWork: DownloadWork {
     return try await io.run { () throws(TransferError) in
       try Self.end(outcome, transfer, try target.named(download.chosenName), download)
     }
+  }
+
+  /// The decision on an attempt before it sends a request.
+  private enum Plan: Sendable {
+    /// This file counts as the result.
+    case existing(DownloadedFile)
+    case transfer(PartTransfer, DownloadTarget)
+  }
+
+  /// Looks at the disk and makes the transfer. Called on a thread of the pool.
+  private func plan(_ download: Download, _ data: ResumeData?) throws(TransferError) -> Plan {
+    let url = try WebURL(download.request.url, schemes: WebURL.knownSchemes)
+    if url.isFile { download.chooseName(by: url) }
+    let target = try DownloadTarget(download.request, from: base).named(download.chosenName)
+    let existing = try Self.check(target, for: download)
+    var order = try Self.order(download.request, url, target, data?.checkpoint)
+    if let existing {
+      // Nothing will be continued.
+      if let part = order.resuming?.part { try? target.parts.remove(part.name) }
+      return .existing(existing)
+    }
+    if download.request.options.onlyIfChangedSince != nil {
+      order.present = TransferRequest.present(
+        url, download.request.options, stands: try target.existing(.skip) != nil)
+    }
+    observe(&order, target, by: download)
+    let transfer = PartTransfer(
+      order, engine: engine, io: io,
+      save: { [url = download.request.url, sendsBody = order.body != nil] in
+        var checkpoint = $0
+        (checkpoint.url, checkpoint.directory) = (url, target.directoryPath)
+        checkpoint.chosenName = download.chosenName
+        if !sendsBody, let data = ResumeData(checkpoint) { download.saved(data) }
+        return true
+      })
+    return .transfer(transfer, target)
   }
 
   /// Checks that the file may get its name, as far as that shows before the first byte.
@@ -130,11 +148,10 @@ final class FileWork: DownloadWork {
     return try target.existing(policy)
   }
 
-  /// Returns the request with the download as its observer.
-  private func observed(
-    _ order: TransferRequest, _ target: DownloadTarget, by download: Download
-  ) -> TransferRequest {
-    var order = order
+  /// Makes the download the observer of the request.
+  private func observe(
+    _ order: inout TransferRequest, _ target: DownloadTarget, by download: Download
+  ) {
     order.onRedirect = { head, from, next in
       if let error = download.request.options.refusal(of: head, from, to: next) { return error }
       download.tell(.redirected(from: from.text, to: next.text))
@@ -167,7 +184,6 @@ final class FileWork: DownloadWork {
         return download.received(response)
       }
     }
-    return order
   }
 
   /// Returns the request, which continues the part that `saved` names if the part exists.

@@ -173,35 +173,37 @@ extension PartTransfer {
         let isFull = unsafe buffer.withBytes { unsafe shared.preview?.take($0) ?? true }
         return (isFull ? .stop : .more, false)
       }
-      guard !shared.isLost, var body = shared.body else { return (.stop, false) }
+      // In place, since a copy of the body is costly.
+      guard !shared.isLost, shared.body != nil,
+        let (offset, wanted) = shared.body?.take(buffer.count)
+      else { return (.stop, false) }
       if shared.trial?.preview != nil {
         _ = unsafe buffer.withBytes { unsafe shared.trial?.preview?.take($0) }
       }
-      let (offset, wanted) = body.take(buffer.count)
-      shared.body = body
       shared.report.fetched += Int64(buffer.count)
       shared.receivedAt = .now
-      if !shared.savesRegularly, !body.isAsAnnounced {
+      if !shared.savesRegularly, shared.body?.isAsAnnounced == false {
         shared.savesRegularly = true
         keepSaving()
       }
-      if let limit = shared.state.policy.maximumLength, body.position > limit {
+      if let limit = shared.state.policy.maximumLength,
+        shared.body.map({ $0.position > limit }) == true
+      {
         return (.stop, false)
       }
-      let isDue =
-        body.record?.validator != nil && shared.saving == nil
-        && shared.report.fetched - shared.savedFetched >= order.checkpointBytes
-      switch body.use {
+      let hasExcess = shared.body?.hasExcess == true
+      switch shared.body?.use {
+      case nil: return (.stop, false)
       case .compare(let context):
         unsafe buffer.withBytes {
           unsafe context.update(UnsafeRawBufferPointer(rebasing: $0.prefix(wanted)))
         }
-        return (body.hasExcess ? .stop : .more, false)
+        return (hasExcess ? .stop : .more, false)
       case .write(let writer):
         let pressure = writer.write(
-          buffer, at: offset, compareUntil: body.compareUntil, count: wanted)
-        if pressure == .failed || body.hasExcess { return (.stop, false) }
-        return (pressure == .behind ? .pause : .more, isDue)
+          buffer, at: offset, compareUntil: shared.body?.compareUntil ?? 0, count: wanted)
+        if pressure == .failed || hasExcess { return (.stop, false) }
+        return (pressure == .behind ? .pause : .more, shared.isDue(after: order.checkpointBytes))
       }
     }
     if isDue { Task { await checkpoint() } }
@@ -210,6 +212,11 @@ extension PartTransfer {
 }
 
 extension PartTransfer.Shared {
+  /// Whether a checkpoint is due that is made every `bytes` bytes.
+  fileprivate func isDue(after bytes: Int64) -> Bool {
+    body?.record?.validator != nil && saving == nil && report.fetched - savedFetched >= bytes
+  }
+
   /// Reports the source's statements about the rest of a file, unless an answer has said more.
   fileprivate mutating func noteRest(_ head: ResponseHead, resource: String?) {
     guard report.source == nil, let record = state.checkpoint else { return }

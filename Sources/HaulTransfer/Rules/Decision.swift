@@ -30,7 +30,9 @@ struct Representation: Sendable, Hashable {
 }
 
 /// What to do with an answer. Haul decides from its head, before it writes a byte of its body.
-enum Action: Sendable, Equatable {
+///
+/// The enum is `indirect` to keep it small.
+indirect enum Action: Sendable, Equatable {
   /// Take the body as bytes `start..<end` of the file. The disk already has the bytes before `compareUntil`: compare them. A
   /// difference means that the source changed; see `TransferState.overlapDiffered`.
   case accept(start: Int64, compareUntil: Int64, end: Int64)
