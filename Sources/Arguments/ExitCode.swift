@@ -22,7 +22,7 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
     case .badInput: "bad input, or a name that does not exist"
     case .unavailable: "database unreachable, or a port in use"
     case .inputOutput: "input or output failed"
-    case .tryAgain: "try again later"
+    case .tryAgain: "not finished: run the same command again, or later"
     case .notPermitted: "not permitted"
     case .configuration: "wrong configuration"
     }
@@ -33,7 +33,7 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
     allCases.map { ("\($0.rawValue)", $0.meaning) } + [
       (
         "130",
-        "stopped by Ctrl-C (get, up, worker and coordinator stop gracefully and exit with 0 or 75)"
+        "stopped by Ctrl-C. But get exits with 75 if files are left, and up, worker and coordinator exit with 0 (with 75 after a second Ctrl-C)"
       )
     ]
   }

@@ -105,11 +105,12 @@ struct HelpTests {
           65                      bad input, or a name that does not exist
           69                      database unreachable, or a port in use
           74                      input or output failed
-          75                      try again later
+          75                      not finished: run the same command again, or later
           77                      not permitted
           78                      wrong configuration
-          130                     stopped by Ctrl-C (get, up, worker and coordinator
-                                  stop gracefully and exit with 0 or 75)
+          130                     stopped by Ctrl-C. But get exits with 75 if files are
+                                  left, and up, worker and coordinator exit with 0 (with
+                                  75 after a second Ctrl-C)
 
         """)
   }
