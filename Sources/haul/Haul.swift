@@ -29,9 +29,33 @@ enum Haul {
     name: "haul", version: version, versionLines: { versionLines }, synonyms: synonyms,
     "Download long lists of URLs with a pool of workers.",
     discussion: """
-      Workers on any number of machines claim jobs from a PostgreSQL database and download the files. If a \
-      worker stops, other workers continue its downloads. If no other worker can read the disk of the stopped \
-      worker, these downloads start again from the first byte after five minutes. Haul shows times in UTC.
+      A pool is one PostgreSQL database and the workers that take jobs from it. Workers run on any number of \
+      machines. Run all other commands on any machine that reaches the database. 'haul check' shows which \
+      database that is. Haul shows times in UTC.
+
+        job    one file to download: its URL, its path in the store, and options
+        store  a named directory for finished files, shared or one on each machine
+        queue  waiting jobs for one store. Each store has a queue with its name
+        batch  a name for the jobs of one or more submissions
+        host   the server in a URL. The pool runs at most 4 transfers from each one
+
+      To download files without any setup, use 'haul get'. To run a pool on one machine, use 'haul up'. To run \
+      a pool on three machines, create a database in PostgreSQL 15 or newer. Then type:
+
+        1. on each machine  export HAUL_DATABASE_URL=postgresql://USER@HOST/DATABASE
+        2. once             haul migrate
+        3. on each machine  haul store init main /srv/haul
+                            (an existing directory; only once if it is shared)
+        4. on each machine  haul worker --store main=/srv/haul
+        5. on any machine   haul submit -i list.txt
+        6. on any machine   haul top
+
+      If the process of a worker dies, other workers take over its jobs within about 5 seconds. If it hangs, or \
+      if its machine dies or loses its network, they do so after about 15 seconds. A worker that mounts the \
+      same directory continues the downloads. If none does so within five minutes, any worker starts them \
+      again from the first byte.
+
+      If a host or the whole pool downloads nothing, 'haul why' shows the causes and what to type.
       """,
     [
       CommandSection(
@@ -40,9 +64,17 @@ enum Haul {
           CommandNode(MigrateCommand.self), CommandNode(CheckCommand.self),
           CommandNode(
             group: "store", "Manage stores.",
+            discussion: """
+              A store is a named directory where finished files arrive. Machines can share the directory, or \
+              each machine has one of its own.
+              """,
             [CommandNode(StoreInitCommand.self), CommandNode(StoreListCommand.self)]),
           CommandNode(
             group: "queue", "Manage queues.",
+            discussion: """
+              A queue holds waiting jobs for one store. Each store has a queue with its name. 'haul queues' \
+              lists queues.
+              """,
             [
               CommandNode(QueueCreateCommand.self), CommandNode(QueueSetCommand.self),
               CommandNode(QueuePauseCommand.self), CommandNode(QueueResumeCommand.self),
@@ -50,6 +82,10 @@ enum Haul {
             ]),
           CommandNode(
             group: "host", "Manage hosts.",
+            discussion: """
+              A host is the server in a URL. By default, the whole pool runs at most 4 transfers from each host \
+              at once, however many workers run. 'haul hosts' lists hosts and why they are idle.
+              """,
             [
               CommandNode(HostSetCommand.self), CommandNode(HostUnsetCommand.self),
               CommandNode(HostPoliciesCommand.self), CommandNode(HostBlockCommand.self),
@@ -66,7 +102,7 @@ enum Haul {
           CommandNode(WorkerCommand.self), CommandNode(CoordinatorCommand.self),
           CommandNode(DrainCommand.self),
           CommandNode(
-            group: "rescue", "Hand the jobs of a worker to other workers.",
+            group: "rescue", "Hand the jobs of a hanging worker to other workers.",
             [CommandNode(RescueWorkerCommand.self)]),
         ]),
       CommandSection(
@@ -79,6 +115,9 @@ enum Haul {
           CommandNode(BatchesCommand.self),
           CommandNode(
             group: "batch", "Show batches and wait for them.",
+            discussion: """
+              A batch is a name for jobs that 'haul submit --batch' gives. 'haul batches' lists batches.
+              """,
             [CommandNode(BatchShowCommand.self), CommandNode(BatchWaitCommand.self)]),
           CommandNode(FailuresCommand.self), CommandNode(HistoryCommand.self),
           CommandNode(MetricsCommand.self),

@@ -8,7 +8,7 @@ struct CoordinatorCommand: HaulCommand {
   static let name = "coordinator"
   static let role: PoolRole? = .worker
   static let abstract =
-    "Run pool maintenance: reclaim work from dead workers and start scheduled jobs."
+    "Run pool maintenance in place of a worker: reclaim work from dead workers and start scheduled jobs."
   static let discussion = """
     You can run any number of coordinators. One coordinator does the work, and the others wait to take over. \
     Without a coordinator, one of the workers does this work. SIGTERM, SIGINT or SIGHUP stops a coordinator \
