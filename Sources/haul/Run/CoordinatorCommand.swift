@@ -10,9 +10,14 @@ struct CoordinatorCommand: HaulCommand {
   static let abstract =
     "Run pool maintenance in place of a worker: reclaim work from dead workers and start scheduled jobs."
   static let discussion = """
-    You can run any number of coordinators. One coordinator does the work, and the others wait to take over. \
-    Without a coordinator, one of the workers does this work. SIGTERM, SIGINT or SIGHUP stops a coordinator \
-    gracefully.
+    A pool needs no coordinator: without one, one of the workers does this work. You can run any number of \
+    coordinators. One does the work, and the others wait to take over. A coordinator downloads nothing.
+
+    Every second it looks for dead workers. If the process of a worker has died, other workers get its jobs 3 \
+    to 5 seconds after the last heartbeat. In all other cases they get its jobs after 15 seconds.
+
+    SIGTERM, SIGINT or SIGHUP stops a coordinator gracefully, and it exits with 0. A second signal stops it at \
+    once, with exit code 75.
 
     With --listen the coordinator serves a web page that shows the pool, and metrics for Prometheus.
     """

@@ -10,8 +10,9 @@ struct RescueWorkerCommand: HaulCommand {
   static let role: PoolRole? = .admin
   static let abstract = "Hand a worker's jobs to other workers at once."
   static let discussion = """
-    Use this command for a worker that hangs or that you cannot reach. The pool hands over the jobs of dead \
-    workers by itself. For a healthy worker use 'haul drain', which also keeps the latest progress.
+    Use this command for a worker that hangs but still sends heartbeats. If a worker sends no heartbeat for 15 \
+    seconds, the pool hands over its jobs by itself. For a healthy worker use 'haul drain', which also keeps \
+    the latest progress.
 
     Haul fences the worker: the pool ignores what the worker reports about these jobs and gives it no other \
     jobs. Other workers continue from the progress that the worker saved last. A worker that still runs learns \

@@ -11,11 +11,23 @@ struct WorkerCommand: HaulCommand {
   static let abstract =
     "Run a worker: claim jobs, download them, and hand interrupted downloads to other workers."
   static let discussion = """
-    SIGTERM, SIGINT or SIGHUP drains the worker (SIGHUP not under nohup). A draining worker claims no more \
-    jobs, saves the progress of its running jobs, gives these jobs back and exits with 0. A second signal \
-    stops the worker at once with exit code 75, and other workers take over its jobs 3 to 5 seconds later. A \
-    draining worker also exits with 75 if it cannot reach the database for about 20 seconds. If a store or \
-    queue does not exist, the worker exits with 78. Repair the configuration before you start it again.
+    A worker claims jobs from the database, downloads their files and writes them to its stores. You can \
+    start and stop workers at any time, on any machine. 'haul workers' lists them.
+
+    If the worker stops, other workers take over its jobs:
+
+      the worker drains: SIGTERM, SIGINT, SIGHUP or 'haul drain'   at once
+      its process dies, or it gets a second signal                 in 3 to 5 seconds
+      its process hangs                                            after 15 seconds
+      its machine dies or loses its network                        after 15 seconds
+
+    A worker that mounts the same directory continues a download from its part file. If none does so within \
+    five minutes, any worker of the queue starts the download again from the first byte.
+
+    A draining worker claims no more jobs, saves the progress of its running jobs, gives these jobs back and \
+    exits with 0. It exits with 75 after a second signal, and if it cannot reach the database for about 20 \
+    seconds. Under nohup, SIGHUP has no effect. If a store or queue does not exist, the worker exits with 78. \
+    Repair the configuration before you start it again.
 
     Haul refuses private, loopback and link-local addresses unless --allow-net allows them. If jobs of a queue \
     need such addresses, give --allow-net to every worker of the queue: a worker without --allow-net fails \

@@ -16,9 +16,12 @@ struct StoreInitCommand: HaulCommand {
     which takes jobs submitted without --queue.
 
     If several machines mount the same share, run the command once: all machines see the same marker. If the \
-    machines have local disks, run the command for each disk. A second run for the same directory changes \
-    nothing. Haul refuses a directory whose marker this database does not know, because the directory belongs \
-    to another pool or to a lost database. To use the directory anyway, give --adopt.
+    machines have local disks, run the command for each disk. Each disk then gets a part of the files, and \
+    only workers of that disk can continue an interrupted download there.
+
+    A second run for the same directory changes nothing. Haul refuses a directory whose marker this database \
+    does not know, because the directory belongs to another pool or to a lost database. To use the directory \
+    anyway, give --adopt.
     """
   static let examples = [
     Example("haul store init films /srv/films", "Sets up /srv/films as the store films."),

@@ -9,6 +9,18 @@ struct WorkersCommand: HaulCommand {
   static let name = "workers"
   static let abstract = "List workers, and show whether each one is running."
   static let discussion = """
+    STATE says whether a worker is running:
+
+      alive     it runs and sends heartbeats
+      trouble   it runs, but cannot write to a store
+      silent    it has sent no heartbeat for 3 seconds
+      draining  it claims no more jobs and will stop
+      dead      it has died: other workers take over its jobs
+      stopped   it has stopped gracefully
+
+    RUNNING shows 16+2 if 16 jobs run and 2 more wait for a disk or for a host that does not answer. OF is the \
+    limit of --concurrency. HEARD is the time since the last heartbeat.
+
     Haul does not list workers that stopped or died, but counts them on standard error. To list these workers \
     too, use --all or give their ids. Without --all, the output of --json also leaves out these workers.
     """
