@@ -25,10 +25,12 @@ struct SelectorOptions: OptionGroup {
       "Select jobs whose URL is on this host. Add the port if it is not the default port."
     )
     .from(.names("host")),
-    .value("state", "<state>", \.state, "Select jobs in this state."),
+    .value(
+      "state", "<state>", \.state,
+      "Select jobs in this state. 'haul jobs --help' explains the states."),
     .value(
       "error", "<class>", \.error,
-      "Select jobs that failed with this class of error. http_4xx includes http_403, http_404 and http_410."
+      "Select jobs that failed with this class of error, as 'haul failures' lists it. http_4xx includes http_403, http_404 and http_410."
     ),
   ]
 

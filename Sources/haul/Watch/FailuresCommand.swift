@@ -11,7 +11,8 @@ struct FailuresCommand: HaulCommand {
   static let discussion = """
     Each line stands for the jobs of one host that failed in the same hour with the same error class. It shows \
     the message of the first of these jobs. The latest hours come first. When you have repaired the cause, run \
-    'haul retry --error CLASS --host HOST' to queue these jobs again. The command reads all failed jobs.
+    'haul retry --error CLASS --host HOST' to queue these jobs again. The command reads all failed jobs. \
+    'haul job ID' explains the error of one job.
     """
   static let examples = [
     Example("haul failures", "Shows what failed recently, and on which hosts."),

@@ -6,6 +6,11 @@ import Reports
 struct JobCommand: HaulCommand {
   static let name = "job"
   static let abstract = "Show the details and the attempts of one job."
+  static let discussion = """
+    If the job does not start, Haul shows why and what to type. If it failed, Haul explains the error and says \
+    what to do. PATH is the path of the file in the store. If machines have local disks, the file of a \
+    completed job is on MACHINE.
+    """
   static let examples = [
     Example("haul job 17", "Shows the state of job 17 and which workers tried it."),
     Example("haul job 17 --json", "Prints the details of job 17 as one JSON object."),

@@ -7,10 +7,20 @@ struct JobsCommand: HaulCommand {
   static let name = "jobs"
   static let abstract = "List jobs and their states, running jobs first."
   static let discussion = """
-    Jobs are ordered by state: running, interrupted, queued, scheduled, paused, failed, cancelled, \
-    completed. Waiting jobs are listed in the order in which they start: by priority, then oldest first, and \
-    scheduled jobs by their start time. Because of host limits, later jobs can start earlier. Ended jobs are \
-    listed newest first.
+    Jobs are ordered by state:
+
+      running      a worker downloads the file now
+      interrupted  it was stopped, and continues from its part file
+      queued       it is ready to start
+      scheduled    it waits for its start time, or to try again after an error
+      paused       it waits until you run 'haul resume'
+      failed       it ended with an error. 'haul retry' queues it again
+      cancelled    'haul cancel' ended it. 'haul retry' queues it again
+      completed    its file is complete and in the store
+
+    Haul lists queued jobs in the order in which they start: by priority, then oldest first. It lists scheduled \
+    jobs by their start time. Because of host limits, later jobs can start earlier. Haul lists ended jobs \
+    newest first. 'haul why' shows why jobs do not start.
 
     On a pool with millions of jobs, select a batch or ids. Other selections may read every job. An error in \
     parentheses is from the last attempt of a job that waits for its next attempt. --error selects only jobs \
