@@ -10,9 +10,9 @@ package enum IdleReason: String, CaseIterable, Sendable {
     case .full: "the host runs as many transfers as its limit allows"
     case .adaptive: "the host is at its limit, which Haul lowered after refusals"
     case .unanswered: "one transfer runs, and the host has not sent its first byte"
-    case .held: "the jobs of the host are paused"
+    case .held: "the host's jobs are paused themselves, by 'haul pause'"
     case .empty: "no jobs wait for the host, except scheduled ones"
-    case .paused: "the host's waiting jobs are in paused queues"
+    case .paused: "the queues of the host's jobs are paused, by 'haul queue pause'"
     case .unserved: "no live worker takes the host's jobs. See the queues and workers"
     case .interval: "the minimum time between two starts has not passed"
     }

@@ -7,9 +7,17 @@ struct PauseCommand: ControlCommand {
   static let abstract = "Pause waiting and running jobs, and keep their progress."
   static let discussion = """
     Haul asks the workers of running jobs to stop, which takes a few seconds. The count includes these jobs. \
-    Haul pauses each job on its own: with --queue it pauses the jobs that the queue has now. To stop all \
-    starts from a queue, use 'haul queue pause'. With --batch alone, none of the batch's current jobs starts \
-    from now on, even while Haul is still pausing jobs. Jobs that you submit to the batch later do start.
+    With --batch alone, none of the batch's current jobs starts from now on, even while Haul is still pausing \
+    jobs. Jobs that you submit to the batch later do start.
+
+    Paused jobs and paused queues differ:
+
+                        haul pause                     haul queue pause
+      running jobs      stop and keep their progress   continue
+      later jobs        start                          do not start
+      state of jobs     paused                         unchanged, such as queued
+      in 'haul queues'  counted in HELD                yes in PAUSED
+      in 'haul hosts'   held                           paused
     """
   static let examples = [
     Example("haul pause --batch films", "Pauses the remaining jobs of the batch films."),

@@ -15,7 +15,8 @@ struct BatchesCommand: HaulCommand {
 
     BYTES counts finished files and parts of files. In JSON, waiting_bytes counts the parts of waiting jobs \
     separately. TIME LEFT is an estimate from the current rate. It assumes that waiting files are as long as \
-    completed ones. TIME LEFT shows paused if no job of the batch starts until you resume the batch.
+    completed ones. TIME LEFT shows paused if the remaining jobs of the batch or their queues are \
+    paused. 'haul why --batch NAME' shows which.
     """
   static let examples = [
     Example("haul batches", "Lists the newest batches."),

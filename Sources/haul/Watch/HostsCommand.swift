@@ -9,11 +9,15 @@ struct HostsCommand: HaulCommand {
   static let name = "hosts"
   static let abstract = "List hosts, and why each one is idle."
   static let discussion = """
-    The busiest hosts come first. CAP is the transfer limit: how many transfers may run at once. CAP shows 2 \
-    of 8 if Haul lowered a limit of 8 to 2 after the host refused requests. IDLE says why the host starts no \
-    more transfers:
+    The busiest hosts come first. CAP is the transfer limit: how many transfers the whole pool may run at once \
+    (default: 4). CAP shows 2 of 8 if Haul lowered a limit of 8 to 2 after the host refused requests. \
+    'haul host set' sets CAP and INTERVAL. WAITING says whether jobs wait for the host. IDLE says why the host \
+    starts no more transfers:
 
     \(reasons)
+      -           the host may start more transfers
+
+    IDLE shows one reason. 'haul why --host HOST' shows all of them in sentences, and what to type.
     """
   /// The values of the column IDLE, one per line.
   private static let reasons = IdleReason.allCases.map { reason in

@@ -8,8 +8,9 @@ struct QueuesCommand: HaulCommand {
   static let abstract = "List queues, and count their waiting and running jobs."
   static let discussion = """
     RUNNING shows 3 of 10 if 3 jobs of the queue run and its limit is 10. WORKERS counts live workers that \
-    mount the store of the queue and claim its jobs. If WORKERS is 0, no job of the queue starts. HELD counts \
-    paused jobs. PAUSED says whether the whole queue is paused.
+    mount the store of the queue and claim its jobs. If WORKERS is 0, no job of the queue starts.
+
+    HELD counts jobs that 'haul pause' paused. PAUSED says whether 'haul queue pause' paused the whole queue.
 
     Each store has a queue with the same name. The queue default is on the first store and takes jobs \
     submitted without --queue.

@@ -12,7 +12,22 @@ struct WhyCommand: HaulCommand {
     Haul looks at the jobs that have not ended. If you select none, it looks at all jobs of the pool. It \
     prints one line for each cause: how many jobs it affects, and what to type. Causes that a person must \
     repair come first. A job can have several causes. Haul counts all jobs that are ready to start, by queue \
-    and host. It reads at most 1,000 of the other jobs. If you select a batch, it reads at most 1,000 jobs.
+    and host. It reads at most 1,000 of the other jobs. If you select a batch, it reads at most 1,000 jobs. If \
+    there are no jobs, Haul names the pool.
+
+    The column IDLE of 'haul hosts' shows a cause as one word:
+
+      The host HOST is blocked                        blocked
+      The host HOST runs 4 of at most 4 transfers     full, adaptive, unanswered
+      The minimum time between two starts ...         interval
+      No worker serves the queue QUEUE                unserved
+      Worker 7 cannot write to its store              unserved
+      The queue QUEUE is paused                       paused
+      The batch BATCH is paused, or jobs are paused   held
+      The start time has not come                     empty
+      The last attempt failed. The next try is ...    empty
+
+    Other causes do not concern a host: the workers are busy, a queue has reached its limit, or a worker died.
     """
   static let examples = [
     Example("haul why", "Shows why no more jobs start in this pool."),
