@@ -12,57 +12,6 @@ struct SubmitCommand: HaulCommand {
   static let name = "submit"
   static let role: PoolRole? = .submitter
   static let abstract = "Submit URLs as jobs."
-  static let discussion = """
-    Haul reads and checks all lines before it creates the first job. If lines are wrong, it lists them and \
-    exits with 65. You can repeat a submission: Haul skips lines whose job exists, but queues failed jobs \
-    again. Haul submits more than 100,000 lines in several steps. If the command is interrupted between two \
-    steps, run the same command again to continue. Files go to the queue's store under host/path/name.
-
-    With --on-duplicate refresh, Haul asks the source of each completed job by ETag or Last-Modified whether \
-    the file has changed. If the source has not changed, the local file stays and Haul downloads no bytes. If \
-    the source has changed, or the local file is missing or has another length, Haul downloads the file again. \
-    The old file stays until the new one is complete. Options that you do not give again keep their values, \
-    except digest and length. A waiting or running job stays unchanged, because it downloads the current file \
-    anyway. To download a damaged file again, use 'haul verify --requeue JOB'.
-
-    A list has one URL a line. Haul skips blank lines and lines that start with #. If tabs separate several \
-    URLs on a line, the further URLs are mirrors. Haul tries them from left to right. Haul recognizes these \
-    other formats by the content:
-
-      an aria2 input file     Haul reads out, dir, checksum, header, referer
-                              and user-agent
-      TsvHttpData-1.0         URL, length and MD5
-      a table                 with commas, semicolons or tabs
-      JSON                    lines with one object each, or an array
-
-    Tables and JSON can have the fields \(OneOf.listed(ListField.names, by: "and")). In JSON, headers and \
-    mirrors are arrays of strings. In a table, tabs separate the headers or mirrors of a cell. Use \
-    --url-column, --name-column and --digest-column for columns with other names, and --extract for any other \
-    text. If a file has another length or digest than the list says, its job fails.
-
-    Do not put user names, passwords or tokens into a list, a URL or a header: the database would store them. \
-    Give the name of a credential instead. A credential is a file on the machines of the workers.
-    """
-  static let examples = [
-    Example(
-      "haul submit https://example.org/a.iso --out a.iso",
-      "Submits one file with a name of your choice."),
-    Example(
-      "haul submit -i list.txt --queue films --batch monday --wait",
-      "Submits a list and waits until all jobs have ended. Exits with 1 if some failed."),
-    Example(
-      "haul submit https://example.org/b.iso --credential archive --header 'DNT: 1'",
-      "Workers log in with the credential archive, and also send the header."),
-    Example(
-      "haul submit -q -i list.txt",
-      "Prints the first and the last id of the submitted jobs, for a script."),
-    Example(
-      "haul submit -i list.txt --skip-bad --on-duplicate replace",
-      "Skips wrong lines, and replaces existing jobs with those of the list."),
-    Example(
-      "haul submit -i list.txt --on-duplicate refresh",
-      "Downloads new files, and files that have changed at their source."),
-  ]
   static let options: [Option<Self>] =
     [
       .value(
