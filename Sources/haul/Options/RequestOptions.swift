@@ -48,7 +48,7 @@ struct RequestOptions: OptionGroup {
     ).from(.files),
     .values(
       "allow-scheme", "<scheme>", \.schemes, environment: "HAUL_ALLOW_SCHEME",
-      "Also allow URLs with this scheme: ftp, ftps or sftp. You can repeat the option."
+      "Also allow URLs with this scheme: ftp, ftps or sftp. Haul refuses other such URLs. You can repeat the option."
     ),
     .value(
       "known-hosts", "<file>", \.knownHosts, environment: "HAUL_KNOWN_HOSTS",

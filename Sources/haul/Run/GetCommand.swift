@@ -66,7 +66,8 @@ struct GetCommand: HaulCommand {
         "The file name for a single URL. A relative path starts in --dir."),
       .value(
         "concurrency", short: "j", or: "c", "<n>", \.concurrency, in: 1...256,
-        "How many transfers may run at once, in total and from one host."),
+        "How many transfers may run at once. They may all be from one host: the limit of 4 per host in a pool does not apply here."
+      ),
       .value(
         "limit-rate", "<size>", \.limitRate,
         "Limit all downloads together to this many bytes per second."),
@@ -86,7 +87,8 @@ struct GetCommand: HaulCommand {
         "If files of the list have the same name, add numbers, such as a.iso and a.1.iso."),
       .values(
         "allow-net", "<cidr>", \.networks, environment: "HAUL_ALLOW_NET",
-        "Allow redirects to these addresses, such as 10.0.0.0/8. You can repeat the option."),
+        "Allow redirects to these private addresses, such as 10.0.0.0/8. URLs that you give need no permission. You can repeat the option."
+      ),
       .flag("quiet", short: "q", \.progress.isQuiet, "Print only errors."),
       .flag(
         "json", \.result.isJSON,

@@ -9,6 +9,15 @@ extension SubmitCommand {
     again. Haul submits more than 100,000 lines in several steps. If the command is interrupted between two \
     steps, run the same command again to continue. Files go to the queue's store under host/path/name.
 
+    By default, each worker runs up to 16 jobs at once. In addition, the whole pool runs at most 4 transfers \
+    from one host, however many workers run. 'haul worker --concurrency' and 'haul host set' change these \
+    limits.
+
+    These jobs fail unless every worker of the queue has an option:
+
+      private, loopback or link-local addresses   haul worker --allow-net
+      ftp, ftps and sftp URLs                     haul worker --allow-scheme
+
     With --on-duplicate refresh, Haul asks the source of each completed job by ETag or Last-Modified whether \
     the file has changed. If the source has not changed, the local file stays and Haul downloads no bytes. If \
     the source has changed, or the local file is missing or has another length, Haul downloads the file again. \

@@ -55,7 +55,7 @@ struct SubmitCommand: HaulCommand {
   static let operands: [Operand<Self>] = [
     .repeated(
       "url", \.urls, isRequired: false,
-      "http, https, ftp, ftps or sftp URLs.")
+      "http or https URLs. ftp, ftps and sftp URLs need workers with --allow-scheme.")
   ]
 
   var urls: [String] = []

@@ -18,7 +18,8 @@ struct UpCommand: HaulCommand {
     You do not have to set anything up. 'haul up' has its own database, and other commands on this machine \
     find it while 'haul up' runs. Jobs stay in the database until the next run. The database is in \
     ~/.local/state/haul (for root: /var/lib/haul) or in HAUL_STATE_DIR. The store for the files is called \
-    main. It has a queue named main and a queue named default, which takes jobs submitted without --queue.
+    main. It has a queue named main and a queue named default, which takes jobs submitted without --queue. \
+    Only this machine can reach the database. For a pool on several machines, see 'haul --help'.
 
     SIGTERM, SIGINT or SIGHUP stops the pool gracefully. The next run continues interrupted downloads. A \
     second signal stops the pool at once.
@@ -43,13 +44,15 @@ struct UpCommand: HaulCommand {
       ),
       .value(
         "concurrency", short: "j", or: "c", "<n>", \.concurrency, in: 1...1024,
-        environment: "HAUL_CONCURRENCY", "How many jobs each worker runs at once."),
+        environment: "HAUL_CONCURRENCY",
+        "How many jobs each worker runs at once. All workers together run at most 4 transfers from one host, unless 'haul host set' changes this limit."
+      ),
       .value(
         "limit-rate", "<size>", \.limitRate, environment: "HAUL_LIMIT_RATE",
         "Limit all workers together to this many bytes per second."),
       .values(
         "allow-net", "<cidr>", \.networks, environment: "HAUL_ALLOW_NET",
-        "Allow connections to these private addresses, such as 10.0.0.0/8. You can repeat the option."
+        "Allow connections to these private addresses, such as 10.0.0.0/8. Haul refuses other private addresses. You can repeat the option."
       ),
     ] + group(\.credentials) + group(\.requests) + group(\.log)
 

@@ -29,6 +29,9 @@ struct WorkerCommand: HaulCommand {
     seconds. Under nohup, SIGHUP has no effect. If a store or queue does not exist, the worker exits with 78. \
     Repair the configuration before you start it again.
 
+    Two limits apply at the same time. This worker runs up to --concurrency jobs at once. The whole pool runs \
+    at most 4 transfers from one host, however many workers run. 'haul host set' changes the limit per host.
+
     Haul refuses private, loopback and link-local addresses unless --allow-net allows them. If jobs of a queue \
     need such addresses, give --allow-net to every worker of the queue: a worker without --allow-net fails \
     these jobs. Workers do not read http_proxy and similar variables. Use --proxy.
@@ -90,13 +93,14 @@ struct WorkerCommand: HaulCommand {
       ).from(.names("queue")),
       .value(
         "concurrency", short: "j", or: "c", "<n>", \.concurrency, in: 1...1024,
-        environment: "HAUL_CONCURRENCY", "How many jobs run at once."),
+        environment: "HAUL_CONCURRENCY",
+        "How many jobs this worker runs at once. The limit per host applies too."),
       .value(
         "limit-rate", "<size>", \.limitRate, environment: "HAUL_LIMIT_RATE",
         "Limit all jobs together to this many bytes per second."),
       .values(
         "allow-net", "<cidr>", \.networks, environment: "HAUL_ALLOW_NET",
-        "Allow connections to these private addresses, such as 10.0.0.0/8. You can repeat the option."
+        "Allow connections to these private addresses, such as 10.0.0.0/8. Haul refuses other private addresses. You can repeat the option."
       ),
       .flag(
         "exit-when-idle", \.exitWhenIdle,

@@ -11,9 +11,10 @@ struct HostSetCommand: HaulCommand {
   static let abstract =
     "Set how many transfers a host may have at once, and how often a transfer may start."
   static let discussion = """
-    The limits apply to the whole pool and to transfers that start from now on. If you lower the transfer \
-    limit, running transfers continue. If several patterns match a host, an exact name wins. Otherwise the \
-    pattern with the longest suffix wins. Without a match the transfer limit is 4, with no start interval.
+    The limits apply to the whole pool, in addition to --concurrency of each worker, and to transfers that \
+    start from now on. If you lower the transfer limit, running transfers continue. If several patterns match \
+    a host, an exact name wins. Otherwise the pattern with the longest suffix wins. Without a match the \
+    transfer limit is 4, with no start interval.
 
     If a host answers 429, or 503 with Retry-After, Haul halves the transfer limit of this host. For every 20 \
     completed jobs, Haul raises the limit by one, up to the limit that you set.
