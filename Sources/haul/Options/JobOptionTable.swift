@@ -106,7 +106,7 @@ enum JobOptionTable {
     ),
     .value(
       .credential, "<name>", CredentialArgument.self, for: [.submit, .queue],
-      "The name of the credential to send. A worker reads the credential from its --credentials directory."
+      "The name of the credential to log in with: a file in the --credentials directory of each worker. 'haul worker --help' shows its format."
     ) { .text($0.argument) },
     .value(
       .maxRate, "<size>", RateArgument.self, long: "limit-rate-per-file",

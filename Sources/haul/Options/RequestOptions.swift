@@ -11,7 +11,7 @@ struct CredentialOptions: OptionGroup {
   static let options: [Option<Self>] = [
     .value(
       "credentials", "<dir>", \.directory, environment: "HAUL_CREDENTIALS",
-      "The directory with the credentials that jobs name. A credential is a file, and the file name is the name of the credential."
+      "The directory with the credentials that jobs name. A job of 'haul submit --credential films' uses the file films in this directory."
     )
   ]
 
@@ -25,14 +25,14 @@ struct RequestOptions: OptionGroup {
     .value(
       "netrc", "<file>", \.netrc, environment: "HAUL_NETRC",
       """
-      A file with users and passwords by host, in the format of ~/.netrc. An entry for http must name the \
-      port: 'machine HOST:80'. 'haul get' also uses entries without a port, and the entry 'default', for the \
-      hosts of the URLs that you give.
+      A file with users and passwords by host, for requests without a credential. It has the format of \
+      ~/.netrc. An entry for http must name the port: 'machine HOST:80'. 'haul get' also uses entries without a \
+      port, and the entry 'default', for the hosts of the URLs that you give.
       """
     ).from(.files),
     .value(
       "cookies", "<file>", \.cookies, environment: "HAUL_COOKIES",
-      "A file with cookies in Netscape format. Haul does not change it."
+      "A file with cookies in Netscape format. Haul sends each cookie to its own host, and does not change the file."
     ).from(.files),
     .value(
       "proxy", "<url>", \.proxy, environment: "HAUL_PROXY",

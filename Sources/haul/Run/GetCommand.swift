@@ -77,8 +77,8 @@ struct GetCommand: HaulCommand {
       .value(
         "credential", "<file>", \.credential, environment: "HAUL_CREDENTIAL",
         """
-        A file with a token, password, header or certificate. Haul sends this secret only to the origins that the file \
-        names. 'haul worker --help' shows the format of the file.
+        A credential: a file with a token, password, header or certificate. Haul sends this secret only to the origins \
+        that the file names. 'haul worker --help' shows its format. Here the option takes the file, in 'haul submit' a name.
         """
       ).from(.files),
       .flag("tree", \.tree, "Keep hosts and directories: write files to host/path/name."),

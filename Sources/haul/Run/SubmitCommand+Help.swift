@@ -41,7 +41,8 @@ extension SubmitCommand {
     text. If a file has another length or digest than the list says, its job fails.
 
     Do not put user names, passwords or tokens into a list, a URL or a header: the database would store them. \
-    Give the name of a credential instead. A credential is a file on the machines of the workers.
+    Give the name of a credential instead: --credential films. Workers read the file films in their directory \
+    --credentials. 'haul get --credential' takes the file itself.
     """
   static let examples = [
     Example(

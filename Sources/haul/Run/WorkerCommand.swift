@@ -39,7 +39,13 @@ struct WorkerCommand: HaulCommand {
     In an environment variable, separate several values with commas and no spaces: \
     HAUL_STORES=films=/srv/films,scratch=/tmp/scratch.
 
-    A credential is a file that only its owner can read. Example:
+    A worker can log in to hosts with secrets from files. The database never stores them:
+
+      --credentials DIR   a job names a file of DIR: haul submit --credential NAME
+      --netrc FILE        users and passwords by host, for jobs without a credential
+      --cookies FILE      cookies by host, for all jobs
+
+    Only the owner may be able to read these files. Example of a credential, DIR/NAME:
 
       type: bearer
       origins: https://example.org, https://*.example.org
@@ -61,7 +67,7 @@ struct WorkerCommand: HaulCommand {
     A worker without --allow-scheme fails jobs with ftp, ftps or sftp URLs, and a worker without --queue \
     serves all queues. Give such jobs a queue of their own, and give all other workers their queues with \
     --queue. For ftp and ftps, Haul logs in anonymously, or with a credential of type basic, which needs TLS. \
-    sftp needs a credential, and the key of the server in --known-hosts.
+    sftp needs a credential or an entry of --netrc, and the key of the server in --known-hosts.
 
     Haul runs the command of --on-complete at most once for each completion of a job, after the database has \
     recorded the completion. Up to four commands run at once. The command gets HAUL_JOB, HAUL_FILE (the full \
