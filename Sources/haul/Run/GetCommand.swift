@@ -22,6 +22,9 @@ struct GetCommand: HaulCommand {
     same length. To download all files of a completed run again, use --if-exists replace or --if-exists \
     rename.
 
+    Haul exits with 0 if all files are complete, and with 1 if some failed. If you stop it before the end, it \
+    exits with 75. Options with [=no] are off by default, and --remote-time=no only says so.
+
     The queue is in a PostgreSQL database that Haul starts by itself. The data are in ~/.local/state/haul (for \
     root: /var/lib/haul) or in HAUL_STATE_DIR. Before Haul adds bytes to a partial file, it checks that the \
     source has not changed.

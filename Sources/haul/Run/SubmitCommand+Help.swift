@@ -35,6 +35,9 @@ extension SubmitCommand {
       a table                 with commas, semicolons or tabs
       JSON                    lines with one object each, or an array
 
+    JOB OPTIONS override the defaults that 'haul queue set' gives a queue. Lines of the list can override both. \
+    An option with [=no] also switches off a default: --remote-time=no.
+
     Tables and JSON can have the fields \(OneOf.listed(ListField.names, by: "and")). In JSON, headers and \
     mirrors are arrays of strings. In a table, tabs separate the headers or mirrors of a cell. Use \
     --url-column, --name-column and --digest-column for columns with other names, and --extract for any other \

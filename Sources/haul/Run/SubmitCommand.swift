@@ -19,7 +19,7 @@ struct SubmitCommand: HaulCommand {
         """
         What to do if a job with the same path exists. skip ignores the line if it has the same URL as the \
         job. refresh downloads the file again if the source has changed. replace replaces the job. error \
-        treats the line as wrong.
+        treats the line as wrong. For existing files, see --if-exists.
         """
       ),
       .value("queue", "<name>", \.queue, environment: "HAUL_QUEUE", "The queue to submit to.")
@@ -42,7 +42,7 @@ struct SubmitCommand: HaulCommand {
         "Do not start before this time: a duration from now such as 1h30m, or an RFC 3339 time."),
       .flag(
         "wait", \.wait,
-        "Wait until these jobs have ended, including those that were in the queue already. With --batch, wait for the whole batch."
+        "Wait until these jobs have ended, including those that were in the queue already. With --batch, wait for the whole batch. Then exit with 0 if all jobs are completed, and with 1 if some failed or were cancelled. Ctrl-C ends only the wait."
       ),
       .flag(
         "quiet", short: "q", \.progress.isQuiet,

@@ -21,8 +21,8 @@ struct UpCommand: HaulCommand {
     main. It has a queue named main and a queue named default, which takes jobs submitted without --queue. \
     Only this machine can reach the database. For a pool on several machines, see 'haul --help'.
 
-    SIGTERM, SIGINT or SIGHUP stops the pool gracefully. The next run continues interrupted downloads. A \
-    second signal stops the pool at once.
+    SIGTERM, SIGINT or SIGHUP stops the pool gracefully, and the command exits with 0. The next run continues \
+    interrupted downloads. A second signal stops the pool at once, with exit code 75.
 
     All workers run in this process. The pool stops when 'haul drain' has stopped the last of these workers. \
     For a worker that you can stop on its own, run 'haul worker' in another terminal. You can start and stop \

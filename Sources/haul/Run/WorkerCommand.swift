@@ -110,7 +110,8 @@ struct WorkerCommand: HaulCommand {
       ),
       .flag(
         "exit-when-idle", \.exitWhenIdle,
-        "Stop when the queues have no queued, scheduled, interrupted or running jobs."),
+        "Stop when the queues have no queued, scheduled, interrupted or running jobs, and exit with 0 even if jobs failed."
+      ),
       .value(
         "on-complete", "<command>", \.onComplete, environment: "HAUL_ON_COMPLETE",
         "Run this command with /bin/sh after each completed job."),

@@ -6,8 +6,9 @@ struct BatchWaitCommand: HaulCommand {
   static let name = "wait"
   static let abstract = "Wait until all jobs of the given batches have ended."
   static let discussion = """
-    The command shows the running jobs and, at the end, the result of each batch. The jobs do not depend on \
-    the command: you can stop and restart it at any time.
+    The command shows the running jobs and, at the end, the result of each batch. It exits with 0 if all jobs \
+    are completed, and with 1 if some failed or were cancelled. The jobs do not depend on the command: you can \
+    stop it with Ctrl-C (exit code 130) and start it again at any time.
     """
   static let examples = [
     Example(
