@@ -13,8 +13,9 @@ struct DatabaseOptions: OptionGroup {
     .value(
       "database", "<conninfo>", \.given, environment: "HAUL_DATABASE_URL",
       """
-      A libpq connection string or postgresql:// URI. Default: the environment variables of libpq (PGHOST, \
-      PGSERVICE and so on), or else the database of a running 'haul up'. Keep passwords in ~/.pgpass.
+      The database of the pool: a libpq connection string or postgresql:// URI. Default: the environment \
+      variables of libpq (PGHOST, PGSERVICE and so on), or else the database of a running 'haul up'. \
+      'haul check' shows which one that is. Keep passwords in ~/.pgpass.
       """)
   ]
 

@@ -15,6 +15,13 @@ struct MigrateCommand: HaulCommand {
     a user that may create roles and schemas, but no superuser. A member of \
     \(PoolRole.admin.name(RolePrefix.usual)) can upgrade the schema.
 
+    Grant a role to each other login, such as: GRANT haul_worker TO alice
+
+      haul_monitor    watches the pool
+      haul_submitter  also submits, pauses, resumes, cancels and retries jobs
+      haul_worker     runs workers and coordinators, and watches the pool
+      haul_admin      may do all of this, and manages stores, queues, hosts, workers
+
     Roles belong to the whole PostgreSQL server. If another pool has \(PoolRole.names(RolePrefix.usual)), this \
     command stops and changes nothing. Use --role-prefix films to give the new pool \
     \(PoolRole.names("films")). If two pools share roles, logins of each pool can use the other pool. Later \

@@ -9,9 +9,10 @@ struct TopCommand: HaulCommand {
   static let abstract = "Watch and steer the pool in a full-screen view."
   static let discussion = """
     Haul shows running jobs, queues, hosts, workers, batches, failures and all jobs, and updates the lists \
-    every second. It also shows why hosts are idle. With keys, you pause, resume, cancel, retry and drain the \
-    selected row. Haul asks before it cancels jobs or drains a worker. Press ? to list all keys and q to quit. \
-    If the database does not permit an action, Haul says so and changes nothing.
+    every second. The first line names the pool. Haul also shows why hosts are idle. With keys, you pause, \
+    resume, cancel, retry and drain the selected row. Haul asks before it cancels jobs or drains a worker. \
+    Press ? to list all keys and q to quit. If the database does not permit an action, Haul says so and \
+    changes nothing.
 
     Enter opens a job, or the jobs of a batch, queue, host or failure. In the list of jobs, / finds a text in \
     paths and URLs. f shows only jobs of one state, and each press of f chooses the next state. b and o show \
