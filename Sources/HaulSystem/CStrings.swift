@@ -31,7 +31,7 @@ package enum CStrings {
     return unsafe copies.withUnsafeBufferPointer { copies in
       // The array is not empty, so it has an address.
       guard let start = copies.baseAddress else {
-        preconditionFailure("no null pointer at the end")
+        preconditionFailure("the list of C strings has no null pointer at its end")
       }
       return unsafe body(start)
     }

@@ -109,7 +109,7 @@ final class ErrorQueue: Sendable {
         }
         defer { state.lost = 0 }
         return Array(
-          "haul: \(state.lost == 1 ? "1 message was" : "\(state.lost) messages were") lost because standard error was not read\n"
+          "haul: \(state.lost == 1 ? "1 message was" : "\(state.lost) messages were") lost because the reader of standard error was too slow\n"
             .utf8)
       }
       let bytes = state.waiting.removeFirst()

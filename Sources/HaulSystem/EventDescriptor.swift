@@ -1,7 +1,7 @@
 import Glibc
 import HaulCLinux
 
-/// A file descriptor that wakes a thread that waits for a socket. Any thread may signal it.
+/// A file descriptor with which any thread can wake a thread that waits for a socket.
 package final class EventDescriptor: Sendable {
   private let descriptor: Int32
 

@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// A lock on a separate file, by flock(2). The kernel releases the lock when the process dies.
+/// A lock file, which processes lock with flock(2). The kernel releases the lock when the process dies.
 package final class FileLock: Sendable {
   package enum Mode: Sendable {
     case shared

@@ -36,7 +36,7 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
       switch call {
       case "open": "cannot open\(object)"
       case "opendir": "cannot open the directory\(object)"
-      case "fsync", "fdatasync": "cannot sync\(object)"
+      case "fsync", "fdatasync": "cannot sync\(path == nil ? " a file or directory" : object)"
       case "fstat": "cannot read the status of an open file"
       case "fstatat": "cannot read the status of\(object)"
       case "write": "cannot write\(object)"
