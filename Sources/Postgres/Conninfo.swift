@@ -32,7 +32,7 @@ enum Conninfo {
         + " that libpq understands"
     }
     return
-      "the database's connection string has an option that libpq does not know, \(name); known options are host, port, dbname, user, password, passfile, service and sslmode"
+      "the database's connection string has the option \(name), which libpq does not know; common options are host, port, dbname, user, password, passfile, service and sslmode"
   }
 
   /// Returns the values of all options that have one.

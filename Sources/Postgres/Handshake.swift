@@ -75,7 +75,7 @@ enum Handshake {
   ) throws(PostgresError) {
     while true {
       let socketEvents = link.wakeUp.wait(socket: libpq.socket, events: events, until: deadline)
-      if link.isClosing { throw .connectionLost("closed by this program") }
+      if link.isClosing { throw .connectionLost("this program closed the connection") }
       if socketEvents { return }
       if ContinuousClock.now >= deadline {
         throw .connecting(nil, "\(libpq.place) did not answer in time")

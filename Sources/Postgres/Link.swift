@@ -64,7 +64,7 @@ final class Link: Sendable {
   var isClosing: Bool { state.withLock { $0.isClosing } }
   /// The error for calls after the link was closed.
   var closingReason: PostgresError {
-    state.withLock { $0.closingReason } ?? .connectionLost("closed by this program")
+    state.withLock { $0.closingReason } ?? .connectionLost("this program closed the connection")
   }
 
   /// Gives an operation to the thread, and waits for the result. Only one caller at a time may do so: `Connection.mutex`.

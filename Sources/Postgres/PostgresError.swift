@@ -79,9 +79,9 @@ extension PostgresError: CustomStringConvertible {
     case .timedOut: "the database did not answer in time"
     case .decoding(let column, let message): "column \(column): \(message)"
     case .noSession:
-      "the database is behind a pooler in transaction mode (transaction pooling), but this command needs its own session: use session mode (pool_mode = session), or connect to PostgreSQL itself"
+      "the database is behind a connection pooler in transaction mode (transaction pooling), but this command needs its own session: use session mode (pool_mode = session), or connect to PostgreSQL itself"
     case .noTransactions:
-      "the database is behind a pooler in statement mode (statement pooling), but Haul needs transactions: use session mode (pool_mode = session), or connect to PostgreSQL itself"
+      "the database is behind a connection pooler in statement mode (statement pooling), but Haul needs transactions: use session mode (pool_mode = session), or connect to PostgreSQL itself"
     case .misuse(let message): message
     }
   }

@@ -57,7 +57,7 @@ import Testing
   func `an option that libpq does not know is named`(conninfo: String, name: String) {
     #expect(
       throws: PostgresError.configuration(
-        "the database's connection string has an option that libpq does not know, \(name); known options are host, port, dbname, user, password, passfile, service and sslmode"
+        "the database's connection string has the option \(name), which libpq does not know; common options are host, port, dbname, user, password, passfile, service and sslmode"
       )
     ) { try Conninfo.parse(conninfo) }
   }

@@ -102,7 +102,7 @@ import Testing
     await connection.close()
     await connection.close()
     #expect(connection.isLost)
-    await #expect(throws: PostgresError.connectionLost("closed by this program")) {
+    await #expect(throws: PostgresError.connectionLost("this program closed the connection")) {
       try await connection.query("SELECT 1")
     }
     let pid = connection.backendPID
@@ -115,7 +115,7 @@ import Testing
     let sleeping = Task { try await connection.query("SELECT pg_sleep(600)") }
     try await TestServer.wait(until: connection.backendPID, isActive: true, on: observer)
     await connection.close()
-    await #expect(throws: PostgresError.connectionLost("closed by this program")) {
+    await #expect(throws: PostgresError.connectionLost("this program closed the connection")) {
       try await sleeping.value
     }
     try await TestServer.waitForEnd(of: connection.backendPID, on: observer)
