@@ -154,7 +154,8 @@ struct ClusterDirectory: Sendable {
         if found.st_mode & S_IXOTH == 0 {
           throw .notPermitted(
             step,
-            reason: "the user \(user.name), who runs root's database, cannot enter this directory")
+            reason:
+              "the user \(user.name), who runs the database for root, cannot enter this directory")
         }
       }
       if step == "/" { return }

@@ -7,7 +7,8 @@ package enum EmbeddedPostgresError: Error, Sendable, Equatable, CustomStringConv
   case programsMissing
   /// The data need a major version of PostgreSQL that is not installed. `installed` is the newest installed major version.
   case otherMajor(data: Int, installed: Int?, directory: String)
-  /// This process runs as root, so the server must run as this user, but the user does not exist.
+  /// The system user that must run the server does not exist: `postgres` if this process runs as root, otherwise the user of
+  /// this process.
   case noServerUser(String)
   /// A file or directory belongs to another user, or another user can change it.
   case notOurs(String, owner: String)
@@ -33,35 +34,37 @@ package enum EmbeddedPostgresError: Error, Sendable, Equatable, CustomStringConv
 
   package var description: String {
     switch self {
-    case .noHome: "HOME is not set: name a directory for the embedded database in HAUL_STATE_DIR"
+    case .noHome: "HOME is not set: set HAUL_STATE_DIR to a directory for the embedded database"
     case .programsMissing:
       "PostgreSQL 15 or newer is not installed: as root, run 'apt-get install postgresql', or name "
         + "another database with --database"
     case .otherMajor(let data, let installed, let directory):
       "the data in \(directory) needs PostgreSQL \(data), "
         + (installed.map { "but \($0) is installed" } ?? "which is not installed")
-        + ": as root, run 'apt-get install postgresql-\(data)', or move \(directory) away (it "
-        + "contains this machine's queues and their history, but no downloaded files)"
+        + ": as root, run 'apt-get install postgresql-\(data)', or move this directory "
+        + "away (it contains this machine's queues and their history, but no downloaded files)"
+    case .noServerUser(ServerUser.rootsServer):
+      "the user '\(ServerUser.rootsServer)', who runs the embedded database for root, does not exist: as root, run "
+        + "'apt-get install postgresql'"
     case .noServerUser(let name):
-      "root's database runs as the user '\(name)', who does not exist: as root, run 'apt-get install "
-        + "postgresql'"
+      "PostgreSQL cannot run as the user \(name), who is not in the system's list of users: run haul as another user"
     case .notOurs(let path, let owner):
-      "\(path) belongs to \(owner): run haul as that user, or name another directory in "
-        + "HAUL_STATE_DIR"
+      "\(path) belongs to \(owner): run haul as that user, or set HAUL_STATE_DIR to another "
+        + "directory"
     case .notPermitted(let path, let reason):
-      "cannot use \(path): \(reason); correct the permissions, or name another directory in "
-        + "HAUL_STATE_DIR"
+      "cannot use \(path): \(reason); correct the permissions, or set HAUL_STATE_DIR to another "
+        + "directory"
     case .runsElsewhere(let path):
-      "another container or machine runs the database in \(path): stop haul there, or name another directory in "
-        + "HAUL_STATE_DIR"
+      "another container or machine runs the database in \(path): stop haul there, or set "
+        + "HAUL_STATE_DIR to another directory"
     case .networkFileSystem(let path, let kind):
-      "\(path) is on \(kind), where two machines could run the same database: name a directory on a local disk in "
-        + "HAUL_STATE_DIR"
+      "\(path) is on \(kind), where two machines could run the same database: set HAUL_STATE_DIR to "
+        + "a directory on a local disk"
     case .diskFull(let path):
-      "the disk has no space for the database in \(path): free some space, or name another directory in "
-        + "HAUL_STATE_DIR"
+      "the disk has no space for the database in \(path): free some space, or set HAUL_STATE_DIR "
+        + "to another directory"
     case .openFiles(let path):
-      "cannot open \(path): too many files are open (ulimit -n)"
+      "cannot open \(path): too many files are open; raise the limit (ulimit -n)"
     case .inputOutput(let path, let reason): "cannot use \(path): \(reason)"
     case .notCreated(let words): "cannot create the embedded database: \(words)"
     case .notStarted(let words, let log):

@@ -159,7 +159,8 @@ struct ServerStart {
       silence = since
       if error.isTransient && since.duration(to: now) < Self.patience { return false }
       throw .notStarted(
-        "process \(server.pid) runs, but Haul cannot connect: \(error)", log: directory.log)
+        "the server runs as process \(server.pid), but Haul cannot connect to it: \(error)",
+        log: directory.log)
     } catch {
       throw .notStarted("\(error)", log: directory.log)
     }

@@ -71,7 +71,9 @@ struct StartTests {
         Issue.record("\(String(describing: error))")
         return
       }
-      #expect(words.hasPrefix("process \(place.server?.pid ?? 0) runs, but Haul cannot connect: "))
+      #expect(
+        words.hasPrefix(
+          "the server runs as process \(place.server?.pid ?? 0), but Haul cannot connect to it: "))
     }
   }
 
