@@ -51,7 +51,7 @@ package struct StandingStoreGone: Error, Equatable, CustomStringConvertible {
   let interrupted: Int
 
   package var description: String {
-    "\(directory), the directory of the last run, is missing. It contained the part files of \(interrupted) interrupted "
+    "\(directory), the directory of the last run, is missing. It contained \(interrupted) interrupted "
       + "\(interrupted == 1 ? "file" : "files"). Restore the directory, or start again in another directory with --store DIR"
   }
 }

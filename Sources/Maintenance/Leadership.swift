@@ -105,7 +105,7 @@ package final class Leadership: Sendable {
     if rescued.grace, rounds % 5 == 0 {
       logger.info(
         .rescueDone,
-        (.reason, "maintenance was interrupted, so workers get 15 seconds before rescues"))
+        (.reason, "maintenance was interrupted, so the leader rescues no jobs for 15 seconds"))
     }
     for worker in rescued.workers {
       logger.warning(
