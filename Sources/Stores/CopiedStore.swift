@@ -29,8 +29,7 @@ package struct CopiedStore: Sendable {
   /// The age at which a sign (a file that a worker writes into the store) must be visible to all workers. NFS caches attributes
   /// and names of directories for a minute. (nfs(5), acdirmax)
   package static let delay = Duration.seconds(120)
-  /// The number of consecutive checks that must not find a worker's sign file before that worker counts as using another
-  /// directory.
+  /// The number of consecutive checks without a worker's sign file after which that worker counts as using another directory.
   package static let looks = 2
 
   private let own: Int64
@@ -70,8 +69,8 @@ package struct CopiedStore: Sendable {
     }
   }
 
-  /// Among the workers that use another directory, the worker with the lowest number; nil if no number is lower than this
-  /// worker's own. If the value is not nil, the directory of this worker counts as the copy.
+  /// The worker with the lowest number of those that use another directory; nil if no number is lower than this worker's
+  /// own. If the value is not nil, the directory of this worker counts as the copy.
   package var original: (worker: Int64, machine: String)? {
     apart.filter { $0.key < own }.min { $0.key < $1.key }.map { ($0.key, $0.value) }
   }

@@ -11,7 +11,7 @@ package enum Published: Sendable, Equatable {
   case skipped(bytes: Int64)
 }
 
-/// Makes files durable that are published on one store at about the same time.
+/// Makes several files durable together if they are published on one store at about the same time.
 ///
 /// Haul syncs each file before the file gets its name, and syncs the directory afterwards. These two steps happen in two rounds
 /// of syncs. A caller that arrives during a round waits for the next round, because the running round may have missed the
@@ -19,9 +19,10 @@ package enum Published: Sendable, Equatable {
 /// syncs the whole file system once. A smaller round syncs each file and each directory once. A larger round does this too if a
 /// sync of the whole file system has failed, or has taken longer than 500 ms, in the last 30 seconds.
 package final class GroupCommit: Sendable {
-  /// A file that has its name in `parent`, but whose name is not durable yet. `published` is nil if there was no part file.
+  /// A file that has its final name in `parent`, although the name is not durable yet. `published` is nil if there was no part
+  /// file.
   package typealias Named = (published: Published?, parent: Destination.Parent)
-  /// Gives a durable file its name, on a thread that may block. Returns nil if the worker must first confirm its lease.
+  /// Gives a durable file its final name, on a thread that may block. Returns nil if the worker must first confirm its lease.
   package typealias Naming = @Sendable () throws(TransferError) -> Named?
 
   package typealias SyncAll = @Sendable () throws(TransferError) -> Void

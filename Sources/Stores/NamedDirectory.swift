@@ -99,7 +99,7 @@ package struct NamedDirectory: Sendable {
       : .notPermitted("\(path) does not exist, and \(fault)", advice: "\(advice)\(orRoot)")
   }
 
-  /// A hint how root can create the directory for the user; empty for root.
+  /// A hint that says how root can create the directory for the user; empty for root.
   private var orRoot: String {
     geteuid() == 0
       ? ""

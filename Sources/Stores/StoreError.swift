@@ -22,7 +22,7 @@ package enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
     case .noMarker(let store, let directory):
       "\(directory) has no store marker. If this is a mounted share, check that it is mounted. If the directory is new, run 'haul store init \(shellWord(store)) \(shellWord(directory))'"
     case .unreadableMarker(let directory):
-      "cannot read the marker \(directory)/.haul/store.json"
+      "cannot read the store marker \(directory)/.haul/store.json"
     case .unwritable(let directory, let reason): "cannot write to \(directory): \(reason)"
     case .notPermitted(let fault, let advice): "\(fault): \(advice)"
     }
