@@ -10,7 +10,7 @@ package struct DescriptorLimit: Sendable, Equatable {
     let needed, hard: UInt
 
     package var description: String {
-      "the chosen --concurrency needs \(needed) open files, but this process may open only \(hard): lower --concurrency, or raise the hard limit first (LimitNOFILE=\(needed) in a systemd unit, or 'ulimit -Hn \(needed)' as root)"
+      "the chosen --concurrency needs \(needed) open files, but this process may open only \(hard): lower --concurrency, or first raise the limit of open files (LimitNOFILE=\(needed) in a systemd unit, or 'ulimit -Hn \(needed)' as root)"
     }
   }
 

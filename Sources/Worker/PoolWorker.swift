@@ -332,9 +332,9 @@ package final class PoolWorker: Sendable {
   }()
 }
 
-/// The error of a worker that was drained but could not reach the database before its leases may have expired. Other workers
-/// continue the jobs of that worker from the saved bytes.
+/// The error of a worker that was drained but could not reach the database in time, so that its leases may have expired. Other
+/// workers continue its jobs from the saved bytes.
 package struct DrainTimeout: Error, CustomStringConvertible {
   package let description =
-    "this worker could not reach the database while it was stopping; other workers take over the jobs of this worker"
+    "while stopping, this worker could not reach the database; other workers take over its jobs"
 }

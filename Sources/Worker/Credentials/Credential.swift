@@ -36,7 +36,7 @@ struct Credential: Sendable {
     if url.isFile, login == nil {
       throw TransferError(
         .credential,
-        "the credential \(name) has a type that \(url.scheme) cannot use; use type basic"
+        "the credential \(name) has a type that \(url.scheme) cannot use; use the type basic"
       )
     }
   }

@@ -68,17 +68,18 @@ final class CompletionHook: Sendable {
   /// Records the database's answer to the end of a lease. The command runs only for completed jobs, not after the lease was
   /// lost.
   func settled(_ token: Int64, isCompleted: Bool) {
-    let skipped = state.withLock { state -> Completed? in
+    let skipped = state.withLock { state -> (Completed, reason: String)? in
       guard let completed = state.unsettled.removeValue(forKey: token), isCompleted else {
         return nil
       }
-      if state.isOver || state.waiting.count - state.first >= Self.most { return completed }
+      if state.isOver { return (completed, "the worker is stopping") }
+      if state.waiting.count - state.first >= Self.most {
+        return (completed, "10,000 commands are already waiting")
+      }
       state.waiting.append(completed)
       return nil
     }
-    if let skipped {
-      skip(skipped, "10,000 commands are already waiting, or the worker is stopping")
-    }
+    if let skipped { skip(skipped.0, skipped.reason) }
     startNext()
   }
 

@@ -162,7 +162,8 @@ final class JobRun: Sendable {
         .blockedURL, "the URL contains a user or password, which Haul does not send")
     }
     guard let path = try? RelativePath(lease.destination) else {
-      throw TransferError(.pathConflict, "\(lease.destination) is not a path below a store")
+      throw TransferError(
+        .pathConflict, "the path \(lease.destination) does not name a file below the store")
     }
     let identity = try await identity(for: url, store)
     let parts = try await store.parts(pool: environment.pool, job: lease.job)
@@ -273,7 +274,8 @@ final class JobRun: Sendable {
     order.acceptUnverifiedLength = lease.options.acceptUnverifiedLength ?? false
     if let text = lease.options.digest {
       guard let digest = ExpectedDigest(spelled: text) else {
-        throw TransferError(.digest, "Haul cannot check the job's digest \(text)")
+        throw TransferError(
+          .digest, "the job's digest \(text) has an unknown algorithm or a wrong length")
       }
       order.digest = digest
     }

@@ -16,11 +16,11 @@ extension TransferError {
     case .allowScheme(let scheme):
       "\(message); start 'haul worker', 'haul up' or 'haul get' with --allow-scheme \(scheme)"
     case .knownHost:
-      "\(message); check the key, then add the output of ssh-keyscan for the host to the file of --known-hosts"
+      "\(message); run ssh-keyscan for the host, check the key, then add the output to the --known-hosts file"
     case .login(let machine):
       "\(message); use --credential with 'haul submit' or 'haul get', or start 'haul worker', 'haul up' or 'haul get' with a --netrc file that has 'machine \(machine)'"
     case .proxyPassword:
-      "\(message); put the user and password for the proxy into the file of --netrc as 'machine HOST:PORT'"
+      "\(message); put the user and password for the proxy into the --netrc file as 'machine HOST:PORT'"
     }
   }
 }
