@@ -24,8 +24,8 @@ package struct ListChoices: Sendable, Equatable {
   }
 }
 
-/// The columns that the user chose for some fields. For a field without a choice, the list's column with the name of the field
-/// is used.
+/// The columns that the user chose for some fields. For a field without a choice, Haul uses the list's column with the name of
+/// the field.
 package struct ListColumns: Sendable, Equatable {
   package var url: ListColumn?
   package var name: ListColumn?

@@ -139,7 +139,7 @@ struct ListTests {
   @Test func `an option without a URL, and an indented line that is none, are wrong`() {
     #expect(
       items("  out=x\nhttp://h/\n  nothing\n", as: .aria2) == [
-        .problem(line: 1, "the option out does not belong to a URL"), entry(2, "http://h/"),
+        .problem(line: 1, "no URL comes before the option out"), entry(2, "http://h/"),
         .problem(line: 3, "the line is indented, but it is not an option such as out=NAME"),
       ])
     #expect(
@@ -215,7 +215,7 @@ struct ListTests {
     ),
     (
       "{\"url\":\"h\",\"max_atempts\":\"x\"}",
-      "'max_atempts' is not the name of a field. Did you mean 'max_attempts'? Use --url-column to ignore this field"
+      "'max_atempts' is not the name of a field. Did you mean 'max_attempts'? To ignore 'max_atempts', name the column of the URLs with --url-column"
     ),
     ("{\"url\":\"h\",\"length\":1.5}", "length must be a text, a whole number, true or false"),
     ("{\"url\":\"h\",\"length\":\"x\"}", "length is 'x', but must be a whole number"),
@@ -263,7 +263,7 @@ struct ListTests {
       ("url,path\n,b\n", 2, "the url is empty"),
       (
         "url,Size\nx,1\n", 1,
-        "'Size' is not the name of a field. Did you mean 'length'? Use --url-column to ignore this field"
+        "'Size' is not the name of a field. Did you mean 'length'? To ignore 'Size', name the column of the URLs with --url-column"
       ),
       (
         "path\nx\n", 1,

@@ -117,7 +117,7 @@ struct Aria2Lines: ListParser {
 
   private mutating func take(_ key: Substring, _ value: Substring, line: Int) {
     guard var entry = try? open?.get() else {
-      if open == nil { fail(line, "the option \(key) does not belong to a URL") }
+      if open == nil { fail(line, "no URL comes before the option \(key)") }
       return
     }
     switch key {
@@ -133,7 +133,7 @@ struct Aria2Lines: ListParser {
     case let key where Self.holdsSecret(key, value):
       fail(
         line,
-        "\(key) contains a secret, which the database would store. Remove it, and name a credential instead"
+        "\(key) contains a secret, which the database would store. Remove the option, and use a credential instead"
       )
     default:
       leaveOut(String(key))

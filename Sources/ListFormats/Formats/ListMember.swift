@@ -70,7 +70,7 @@ struct ListMember: Sendable, Equatable {
       }
     let way =
       option.map { "Use \($0) '\(shown)' to read this field as \(meant.name)" }
-      ?? "Use --url-column to ignore this field"
+      ?? "To ignore '\(shown)', name the column of the URLs with --url-column"
     throw ListFault("'\(shown)' is not the name of a field. Did you mean '\(meant.name)'? \(way)")
   }
 }
