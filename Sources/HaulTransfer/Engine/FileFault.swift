@@ -23,7 +23,7 @@ extension EasyHandle {
 }
 
 extension CurlEnd {
-  /// The server's answer if no byte of the file came; nil if libcurl's result does not show it.
+  /// The server's response if no byte of the file came; nil if libcurl's result does not show it.
   var refusal: FileRequest.Refusal? {
     switch code {
     case CURLE_BAD_DOWNLOAD_RESUME: .beyondEnd

@@ -13,7 +13,7 @@ struct FileRequest: Sendable, Equatable {
     var modified: Int64?
   }
 
-  /// The server's answer when it sent no byte of the file.
+  /// The server's response when it sent no byte of the file.
   enum Refusal: Sendable {
     /// The requested range begins at or after the end of the file, whose length is ``Facts/length``.
     case beyondEnd
@@ -30,7 +30,7 @@ struct FileRequest: Sendable, Equatable {
   private let known: String?
 
   /// Reads a request from its fields: Range, as ``TransferState`` writes it, and If-None-Match. If-Range is ignored, because
-  /// every answer has the validator, and Haul compares the validator.
+  /// every response has the validator, and Haul compares the validator.
   init(_ fields: [ResponseHead.Field]) {
     let range = fields.first { $0.isNamed("Range") }?.value.split(separator: "=").last
     let bounds = range?.split(separator: "-", omittingEmptySubsequences: false).map { Int64($0) }
@@ -40,7 +40,7 @@ struct FileRequest: Sendable, Equatable {
     known = fields.first { $0.isNamed("If-None-Match") }?.value
   }
 
-  /// Returns the head for an answer whose body begins, or is empty.
+  /// Returns the head for a response whose body begins, or is empty.
   ///
   /// - Returns: the head, and the number of wanted body bytes; nil for all bytes.
   func head(_ facts: Facts, now: HTTPDate) -> (HeadParser.Parsed, wanted: Int64?) {
@@ -64,7 +64,7 @@ struct FileRequest: Sendable, Equatable {
     )
   }
 
-  /// Returns the head for an answer that refused the range. Here ``Facts/length`` is the length of the whole file.
+  /// Returns the head for a response that refused the range. Here ``Facts/length`` is the length of the whole file.
   func head(_ refusal: Refusal, _ facts: Facts, now: HTTPDate) -> HeadParser.Parsed {
     var fields = validators(facts.length, facts.modified, now: now)
     switch refusal {

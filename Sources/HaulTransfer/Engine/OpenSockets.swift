@@ -3,7 +3,8 @@ internal import Glibc
 /// The engine's sockets by their local ports. The engine checks a connection here before it reuses the connection.
 ///
 /// A server that sends more than it announced leaves bytes in the connection. libcurl 7.88 considers such a connection alive,
-/// and the next answer would begin with these bytes (RFC 9112 §6.3 requires to close it). Used on the engine thread only.
+/// and the next response would begin with these bytes (RFC 9112 §6.3: the client must close it). Used on the engine thread
+/// only.
 final class OpenSockets {
   /// The system may close and reuse descriptors at any time, so each one is checked before use.
   private var descriptors: [UInt16: Int32] = [:]
@@ -12,7 +13,7 @@ final class OpenSockets {
   /// of these sockets, the socket is remembered. Any other connection was used before; it is broken if it holds unrequested
   /// bytes.
   ///
-  /// libcurl then fails to send, sees that no answer has come yet, and reconnects.
+  /// libcurl then fails to send, sees that no response has come yet, and reconnects.
   func inspect(opened: [Int32], localPort: UInt16, remotePort: UInt16) {
     if let socket = opened.last(where: { ports(of: $0) == (localPort, remotePort) }) {
       descriptors[localPort] = socket

@@ -56,7 +56,7 @@ extension RunningExchange {
       && !order.request.engineReadsLength
   }
 
-  /// Whether the system gave no descriptor for a socket, or has fewer left than an exchange may need before its answer. Name
+  /// Whether the system gave no descriptor for a socket, or has fewer left than an exchange may need before its response. Name
   /// resolution and TLS open files too, and libcurl does not report why they failed.
   var lacksDescriptors: Bool {
     if TransferError.file(socketError, "").errorClass == .openFiles { return true }

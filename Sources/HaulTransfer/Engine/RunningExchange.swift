@@ -269,7 +269,7 @@ final class RunningExchange {
   }
 
   /// Returns whether the failure comes from a reused connection and says nothing about this request: the connection broke, or
-  /// bytes of its last answer came instead of a head. libcurl recovers from that without help, but only five times in a
+  /// bytes of its last response came instead of a head. libcurl recovers from that without help, but only five times in a
   /// handle's life (CONN_MAX_RETRIES, counted over all its transfers).
   func deservesFreshConnection(after finished: CurlEnd) -> Bool {
     guard !isFresh, parsed == nil, !isAnswer(finished), connectedTo != nil, openedSockets.isEmpty,

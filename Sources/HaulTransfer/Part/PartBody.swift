@@ -60,7 +60,7 @@ struct PartBody: Sendable {
     return (offset, wanted)
   }
 
-  /// The number of bytes of the file so far, from earlier answers and from this one.
+  /// The number of bytes of the file so far, from earlier responses and from this one.
   var bytes: Int64 {
     isPart
       ? before + max(0, position - compareUntil)

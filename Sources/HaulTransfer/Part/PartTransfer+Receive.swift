@@ -3,7 +3,7 @@ import Synchronization
 
 /// The engine's side of a transfer: judges heads and passes bodies on, without blocking.
 extension PartTransfer {
-  /// Carries one exchange's answer to its transfer.
+  /// Carries one exchange's response to its transfer.
   final class Sink: BodySink {
     let transfer: PartTransfer
     let asked: RequestKind
@@ -217,7 +217,7 @@ extension PartTransfer.Shared {
     body?.record?.validator != nil && saving == nil && report.fetched - savedFetched >= bytes
   }
 
-  /// Reports the source's statements about the rest of a file, unless an answer has said more.
+  /// Reports the source's statements about the rest of a file, unless a response has said more.
   fileprivate mutating func noteRest(_ head: ResponseHead, resource: String?) {
     guard report.source == nil, let record = state.checkpoint else { return }
     report.source = SourceRecord(

@@ -1,7 +1,7 @@
 import HaulSystem
 import Synchronization
 
-/// The run of a transfer: sends requests, and judges how each answer ends.
+/// The run of a transfer: sends requests, and judges how each response ends.
 extension PartTransfer {
   /// Runs the transfer to its end. This function does not throw: see ``TransferOutcome``. Cancelling the task has the effect of
   /// ``stop()``.
@@ -72,7 +72,7 @@ extension PartTransfer {
     }
   }
 
-  /// What to do after one request and its answer.
+  /// What to do after one request and its response.
   enum Turn {
     case again
     /// The body ended early; a request for the rest may follow.
@@ -98,7 +98,7 @@ extension PartTransfer {
     }
   }
 
-  /// Sends one request, follows redirects, and judges how the answer ended.
+  /// Sends one request, follows redirects, and judges how the response ended.
   private func exchange(fields: [ResponseHead.Field], asked: RequestKind) async -> Turn {
     var url = order.url
     var body = order.body

@@ -7,10 +7,10 @@
 struct Attempts: Sendable, Hashable {
   /// Haul stops resuming after the source has changed this many times.
   static let maximumChanges = 3
-  /// Haul stops resuming after this many range answers in a row without a new byte.
+  /// Haul stops resuming after this many range responses in a row without a new byte.
   static let maximumZeroProgress = 3
 
-  /// Haul gives up a part after this many answers in a row that contradict its record.
+  /// Haul gives up a part after this many responses in a row that contradict its record.
   static let maximumContradictions = 3
 
   /// The part of the file that the next request asks for.
@@ -46,7 +46,7 @@ struct Attempts: Sendable, Hashable {
   var mode = Mode.resume
   /// The number of times that the source has changed, as in the checkpoint.
   var changes = 0
-  /// The number of consecutive range answers without a new byte.
+  /// The number of consecutive range responses without a new byte.
   var zeroProgress = 0
   /// Whether a Range without If-Range was sent in response to row 7 or 10.
   var askedPlainRange = false
@@ -54,9 +54,9 @@ struct Attempts: Sendable, Hashable {
   var askedWhole = false
   /// The state of row 27 for a range that failed because the server had problems.
   var outage = Outage.none
-  /// The number of consecutive answers that contradicted the record (row 11).
+  /// The number of consecutive responses that contradicted the record (row 11).
   var contradictions = 0
-  /// Whether a repeated answer differed from the part's bytes. If so, Haul compares no further whole answer with the part.
+  /// Whether a repeated response differed from the part's bytes. If so, Haul compares no further whole response with the part.
   var differed = false
   /// Whether a probe was sent in response to row 15.
   var probed = false
@@ -68,7 +68,7 @@ struct Attempts: Sendable, Hashable {
   var secondDownload = false
   /// Whether Haul sends no Range any more.
   var wholeOnly = false
-  /// Whether the part file holds bytes of more than one answer.
+  /// Whether the part file holds bytes of more than one response.
   var spliced = false
   /// Whether the end of the last body did not prove that it is complete (rows 21 and 23), so that its digest must prove it.
   var isDoubtful = false
@@ -92,7 +92,7 @@ struct Attempts: Sendable, Hashable {
     if changes >= Self.maximumChanges { wholeOnly = true }
   }
 
-  /// Updates the counters after an answer's head.
+  /// Updates the counters after a response's head.
   mutating func note(_ action: Action) {
     switch action {
     case .accept:
@@ -161,7 +161,7 @@ struct Attempts: Sendable, Hashable {
     if outage == .none { outage = .suspected }
   }
 
-  /// Records that a whole answer was compared with the part and differs.
+  /// Records that a whole response was compared with the part and differs.
   mutating func noteDifference() {
     differed = true
     note(.onceWhole)

@@ -1,4 +1,4 @@
-/// Decisions on answers that state their range: 206 and 416.
+/// Decisions on responses that state their range: 206 and 416.
 
 /// Decides rows 1 to 9: 206 Partial Content.
 func decidePart(_ state: TransferState, asked: RequestKind, head: ResponseHead) -> TableDecision<

@@ -1,4 +1,4 @@
-/// Decides rows 10 to 12 and 26, and the ordinary answer to an ordinary request: 200 OK.
+/// Decides rows 10 to 12 and 26, and the ordinary response to an ordinary request: 200 OK.
 func decideWhole(
   _ state: TransferState, asked: RequestKind, head: ResponseHead, now: HTTPDate
 ) -> TableDecision<Action> {
@@ -24,7 +24,7 @@ func decideWhole(
   return TableDecision(nil, .wholeBody(new, resumable: true))
 }
 
-/// Rejects answers that the job does not accept, whatever the part holds.
+/// Rejects responses that the job does not accept, whatever the part holds.
 private func decideUnwanted(
   _ policy: TransferState.Policy, _ new: Representation, _ head: ResponseHead, now: HTTPDate
 ) -> TableDecision<Action>? {
@@ -87,8 +87,8 @@ private func decideUnranged(
 }
 
 extension TransferState {
-  /// Row 27: whether an answer to a request for everything shows that the server is no longer in trouble, and has what was
-  /// recorded. Nothing then says that it refuses ranges.
+  /// Row 27: whether a response to a request for the whole file shows that the server works again, and still has the recorded
+  /// file. If so, nothing suggests that the server refuses ranges.
   fileprivate func isBack(_ new: Representation, _ head: ResponseHead) -> Bool {
     guard attempts.outage == .suspected, !attempts.wholeOnly, let checkpoint,
       checkpoint.isResumable, let validator = checkpoint.validator, validator.ifRangeValue != nil
@@ -98,7 +98,7 @@ extension TransferState {
 }
 
 extension RequestKind {
-  /// Whether a whole answer may be the rest, sent as if it were the whole: it has no length, or the length of the requested
+  /// Whether a whole response may be the rest, sent as if it were the whole: it has no length, or the length of the requested
   /// range, or the length of the range's missing bytes.
   fileprivate func mayBeAnswered(by new: Representation, _ record: Checkpoint) -> Bool {
     guard case .part(let range, let fresh, _) = self else { return false }

@@ -17,7 +17,7 @@ package struct SourceRecord: Sendable, Hashable {
   /// A response that may be an error page, received instead of the file's next version; see ``SuspectPage``.
   package var suspect: SuspectPage?
 
-  /// Creates the record from the answer that carried the file, or from a 206 that continued it.
+  /// Creates the record from the response that carried the file, or from a 206 that continued it.
   init(
     validator: Validator?, mediaType: String?, head: ResponseHead, resource: String?
   ) {
@@ -50,13 +50,13 @@ package struct SourceRecord: Sendable, Hashable {
     }
   }
 
-  /// Whether an answer with a body repeats the validator of this record.
+  /// Whether a response with a body repeats the validator of this record.
   func isRepeated(by head: ResponseHead) -> Bool {
     let values = head.values(entityTag == nil ? "Last-Modified" : "ETag")
     return !values.isEmpty && isMeant(by: head)
   }
 
-  /// Whether an answer with a body states that it is this representation, byte for byte.
+  /// Whether a response with a body states that it is this representation, byte for byte.
   func isProven(by head: ResponseHead) -> Bool {
     guard let entityTag else { return isRepeated(by: head) }
     return Validator.isStrongTag(entityTag)

@@ -1,4 +1,4 @@
-/// The kind of a request. The decision about its answer depends on it.
+/// The kind of a request. The decision about its response depends on it.
 enum RequestKind: Sendable, Hashable {
   /// The request asks for the whole file, without Range.
   case whole
@@ -63,11 +63,11 @@ struct TransferState: Sendable, Hashable {
   var present: SourceRecord?
   /// The digest that the server states for the current representation.
   var stated: ExpectedDigest?
-  /// The length that an earlier answer stated. A later answer may state none.
+  /// The length that an earlier response stated. A later response may state none.
   var earlierLength: Int64?
-  /// The validator of the answer with ``earlierLength``; nil if it had none.
+  /// The validator of the response with ``earlierLength``; nil if it had none.
   var earlierValidator: Validator?
-  /// The length that the current answer must have, because it states none and may carry the version whose length is known.
+  /// The length that the current response must have, because it states none and may carry the version whose length is known.
   var requiredLength: Int64?
   /// The attempts that the download has already made.
   var attempts: Attempts
@@ -119,14 +119,14 @@ struct TransferState: Sendable, Hashable {
   }
 
   /// Returns the field that makes a request for the whole file conditional; nil for none. It is used only at the URL that
-  /// ``present`` records, until Haul rejects an answer or another body begins. `resource` is as in `SourceRecord`.
+  /// ``present`` records, until Haul rejects a response or another body begins. `resource` is as in `SourceRecord`.
   func condition(at resource: String?) -> ResponseHead.Field? {
     guard let present, present.resource == resource, checkpoint == nil, attempts.mode == .resume
     else { return nil }
     return present.condition
   }
 
-  /// Judges an answer's head with `decide`, and counts the consequences.
+  /// Judges a response's head with `decide`, and counts the consequences.
   mutating func answered(_ head: ResponseHead, asked: RequestKind, now: HTTPDate) -> TableDecision<
     Action
   > {
@@ -160,8 +160,8 @@ struct TransferState: Sendable, Hashable {
     return ruling
   }
 
-  /// Returns the length that an answer must have that states none; nil if any length may be right. A gateway whose server has
-  /// died ends a chunked body as if it were complete.
+  /// Returns the length that a response without a stated length must have; nil if any length may be right. A gateway whose
+  /// server has died ends a chunked body as if it were complete.
   private func lengthRequired(of new: Representation, _ head: ResponseHead) -> Int64? {
     guard new.completeLength == nil else { return nil }
     guard let earlierLength else {
@@ -207,13 +207,13 @@ struct TransferState: Sendable, Hashable {
     return TableDecision(5, .changedRestart)
   }
 
-  /// Records that a whole answer differs from the part that it was compared with: row 10 or 12, found late.
+  /// Records that a whole response differs from the part that it was compared with: row 10 or 12, found late.
   mutating func wholeDiffered() -> TableDecision<Action> {
     attempts.noteDifference()
     return TableDecision(12, .onceWhole)
   }
 
-  /// Returns whether a whole answer with this head can be compared with the part while it arrives. `least` is the number of
+  /// Returns whether a whole response with this head can be compared with the part while it arrives. `least` is the number of
   /// bytes from 0 on that the part must have.
   func canCompare(_ new: Representation, _ head: ResponseHead, least: Int64) -> Bool {
     guard let checkpoint, !attempts.differed, attempts.mismatch == nil else {
