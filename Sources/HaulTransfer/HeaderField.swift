@@ -1,4 +1,4 @@
-/// A field of a request's or a response's head, such as `Content-Type: text/plain`.
+/// A header field of a request or a response, such as `Content-Type: text/plain`.
 public struct HeaderField: Sendable, Hashable {
   /// The name as sent. Compare names without regard to case.
   public var name: String

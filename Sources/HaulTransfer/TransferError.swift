@@ -126,8 +126,8 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
   public var remedy: Remedy?
   /// The status code of the response; nil if there was no response.
   public var status: Int?
-  /// The time that the server asks to wait, counted from the arrival of the response (RFC 9110 §10.2.3); nil if the server did
-  /// not ask.
+  /// How long the server asks the client to wait, counted from the arrival of the response (RFC 9110 §10.2.3); nil if the
+  /// server did not ask.
   public var retryAfter: Duration?
   /// The host that answered or failed to answer, as `name` or `name:port`. After a redirect, this host differs from the URL's
   /// host.

@@ -24,7 +24,7 @@ extension WebURL {
       } else if path.lowercased().contains(";type=") {
         "the URL contains ';type=', which is not supported: remove it"
       } else if query != nil {
-        "the '?' in the URL is part of the file name: write it as %3F"
+        "the URL contains '?': write a '?' in the file name as %3F"
       } else {
         nil
       }

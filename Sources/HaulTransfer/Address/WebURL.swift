@@ -89,7 +89,7 @@ package struct WebURL: Sendable, Hashable {
     guard schemes.contains(scheme) else {
       let allowed = schemes.sorted().joined(separator: ", ")
       throw TransferError(
-        .blockedURL, "the URL's scheme is '\(scheme)'; allowed schemes: \(allowed)")
+        .blockedURL, "the URL's scheme is '\(scheme)', but must be one of \(allowed)")
     }
     try parser.spellHostInASCII()
     guard let text = parser.get(CURLUPART_URL, UInt32(CURLU_NO_DEFAULT_PORT)),
@@ -151,7 +151,9 @@ package struct WebURL: Sendable, Hashable {
     let result = unsafe curl_url_set(handle, CURLUPART_URL, encoded, flags)
     guard result == CURLUE_OK, !text.utf8.contains(0) else {
       // The text may hold credentials and cannot be redacted, so the message leaves it out.
-      let why = result == CURLUE_OK ? "NUL byte" : unsafe String(cString: curl_url_strerror(result))
+      let why =
+        result == CURLUE_OK
+        ? "it contains a NUL byte" : unsafe String(cString: curl_url_strerror(result))
       throw TransferError(.blockedURL, "cannot parse the URL: \(why)")
     }
   }

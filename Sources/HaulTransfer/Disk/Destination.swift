@@ -14,7 +14,7 @@ public enum CollisionPolicy: String, Sendable, CaseIterable {
   case rename
 }
 
-/// The directory tree in which Haul publishes finished files (results): it gives them their final names there. Haul creates,
+/// The directory tree in which Haul publishes finished files: Haul gives the files their final names there. Haul creates,
 /// opens and renames no file outside the tree, and follows no symbolic link. Every call blocks.
 ///
 /// To publish a file, call `makeParent`, `place` and then `Parent.sync`. These steps are separate for two reasons. Before
@@ -34,7 +34,7 @@ package struct Destination: Sendable {
     self.init(root: root, renameat2: Self.systemRename)
   }
 
-  /// Creates a destination with results below `root`, which `renameat2` renames. Tests pass a function that refuses its
+  /// Creates a destination for finished files below `root`, which `renameat2` renames. Tests pass a function that refuses its
   /// flags, as some file systems do.
   init(root: FileDescriptor, renameat2: @escaping Rename) {
     self.root = root

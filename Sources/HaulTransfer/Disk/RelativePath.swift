@@ -2,7 +2,7 @@
 /// below the root.
 package struct RelativePath: Sendable, Hashable, CustomStringConvertible {
   /// The reason why a text is not a valid path.
-  package enum Invalid: Error, Sendable, Equatable, CaseIterable {
+  package enum Invalid: Error, Sendable, Equatable, CaseIterable, CustomStringConvertible {
     /// The text is empty, or has only slashes.
     case empty
     /// The text begins with a slash.
@@ -17,6 +17,19 @@ package struct RelativePath: Sendable, Hashable, CustomStringConvertible {
     case tooLong
     /// The first component is `.haul`, where a store keeps its own files.
     case reserved
+
+    /// The reason as a clause without a full stop.
+    package var description: String {
+      switch self {
+      case .empty: "the path is empty"
+      case .absolute: "the path begins with '/'"
+      case .emptyComponent: "the path contains '//' or ends in '/'"
+      case .dots: "a component of the path is '.' or '..'"
+      case .controlCharacter: "the path contains a control character"
+      case .tooLong: "the path or one of its components is too long"
+      case .reserved: "the path is in .haul, which Haul uses for its own files"
+      }
+    }
   }
 
   /// The maximum length of a path in bytes. This length leaves room for the path of the store's root: both together must not

@@ -6,8 +6,8 @@ public struct DownloaderConfiguration: Sendable {
   public var connectTimeout = Duration.seconds(10)
   /// The longest time from the request to the end of the response head. Default: 60 seconds.
   public var responseTimeout = Duration.seconds(60)
-  /// The period in which a body must reach ``stallFloor`` bytes per second on average. Time in which a rate limit or a pause
-  /// stops the body does not count. Default: 60 seconds.
+  /// The period in which a body must reach ``stallFloor`` bytes per second on average. Haul does not count the
+  /// time in which a rate limit or a pause stops the body. Default: 60 seconds.
   public var stallTime = Duration.seconds(60)
   /// The lowest accepted average rate of a body, in bytes per second. Without this limit, a slow server could occupy one of the
   /// concurrent downloads forever. Default: 100 bytes per second.

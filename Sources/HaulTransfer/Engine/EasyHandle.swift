@@ -23,7 +23,7 @@ import HaulSystem
   /// - Throws: `.io` if this libcurl refuses an option that safety depends on.
   init(_ configuration: Engine.Configuration, _ watch: EngineWatchdog) throws(TransferError) {
     guard let raw = unsafe curl_easy_init() else {
-      throw TransferError(.io, "libcurl cannot create a handle")
+      throw TransferError(.io, "libcurl cannot prepare a request")
     }
     unsafe self.raw = unsafe raw
     self.watch = watch

@@ -29,7 +29,7 @@ extension Engine.Configuration {
     if request.login == nil {
       throw refusal(
         .noCredential,
-        "sftp needs a user and a password or a key, but the download has no login",
+        "sftp needs a user with a password or a key, but the download has no login",
         .login(machine: url.hostKey))
     }
   }

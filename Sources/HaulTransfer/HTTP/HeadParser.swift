@@ -162,7 +162,8 @@ struct HeadParser {
     // Haul sends no TE, so no other coding is allowed (RFC 9110 §10.1.4), and libcurl would not decode it.
     guard head.status >= 300 || codings.allSatisfy({ $0 == "chunked" }) else {
       throw TransferError(
-        .protocol, "the response has a transfer coding that was not requested", status: head.status)
+        .protocol, "the response has a Transfer-Encoding that Haul did not request",
+        status: head.status)
     }
     let lengthCounts = codings.isEmpty || isHTTP2
     if let first = head.fields.firstIndex(where: { $0.isNamed("content-length") }) {

@@ -30,7 +30,7 @@ struct DownloadTarget: Sendable {
       do throws(RelativePath.Invalid) {
         name = try RelativePath(stem)
       } catch {
-        throw TransferError(.pathConflict, "the path \(path) does not name a file (\(error))")
+        throw TransferError(.pathConflict, "the path \(path) does not name a file: \(error)")
       }
     }
     root = try translating(
@@ -57,7 +57,7 @@ struct DownloadTarget: Sendable {
       return try RelativePath(chosen)
     } catch {
       throw TransferError(
-        .pathConflict, "the file name \(chosen) is not a path below \(directory) (\(error))")
+        .pathConflict, "the file name \(chosen) is not a path below \(directory): \(error)")
     }
   }
 

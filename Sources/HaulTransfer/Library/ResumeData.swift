@@ -1,5 +1,5 @@
 /// The data with which a paused or interrupted download continues. Any process on the machine that has the partial file can use
-/// the data. All bytes that count as downloaded in the data are durable.
+/// the data. The data count only durable bytes.
 public struct ResumeData: Sendable, Hashable {
   /// Holds the checkpoint, so that a waiting download needs memory for a reference only.
   private final class Box: Sendable {

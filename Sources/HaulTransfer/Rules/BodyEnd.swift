@@ -14,7 +14,7 @@ enum Framing: Sendable, Hashable, CaseIterable {
 
 /// A body that has ended and whose bytes are all written.
 struct Body: Sendable, Hashable {
-  /// The part of the representation that the accepted answer carries.
+  /// The part of the representation that the accepted response carries.
   enum Kind: Sendable, Hashable {
     /// The whole representation from byte 0, with its length in bytes if known.
     case whole(length: Int64?)
@@ -153,9 +153,9 @@ private func shortRow(_ framing: Framing) -> Int {
 
 /// Decides what to do if the digest of the file is `found` instead of the wanted one.
 ///
-/// If the file came whole in one answer, it is the source's file, and a new download would change nothing. Haul downloads once
-/// more if the file was put together from several answers, if only the digest could prove that it is complete, or if the server
-/// stated the wanted digest. If the second download has the same digest, it is the source's file.
+/// If the file came whole in one response, it is the source's file, and a new download would change nothing. Haul downloads
+/// once more if the file was put together from several responses, if only the digest could prove that it is complete, or if the
+/// server stated the wanted digest. If the second download has the same digest, it is the source's file.
 func decideMismatch(_ state: TransferState, found: ExpectedDigest) -> BodyEnding {
   let attempts = state.attempts
   let isOfJob = state.policy.digest != nil
@@ -174,7 +174,7 @@ func decideMismatch(_ state: TransferState, found: ExpectedDigest) -> BodyEnding
     TransferError(
       .digest,
       isOfJob
-        ? "\(fact), but \(wanted) was expected; compare both with what the source publishes"
+        ? "\(fact), but \(wanted) was expected; compare both with the digest that the source publishes"
         : "\(fact) in two downloads, but the server states \(wanted)",
       remedy: isOfJob ? nil : .digest))
 }

@@ -1,6 +1,6 @@
 /// A verdict, and the row of the decision table that gave it, for logs and tests.
 struct TableDecision<Verdict: Sendable & Equatable>: Sendable, Equatable {
-  /// The row, from 1 to 28; nil for an ordinary answer without a row.
+  /// The row, from 1 to 28; nil for an ordinary response without a row.
   var row: Int?
   var verdict: Verdict
 
@@ -10,7 +10,7 @@ struct TableDecision<Verdict: Sendable & Equatable>: Sendable, Equatable {
   }
 }
 
-/// The facts that an answer's head states about its representation, whose body starts at offset 0.
+/// The facts that a response's head states about its representation, whose body starts at offset 0.
 struct Representation: Sendable, Hashable {
   /// The length in bytes; nil if only the end of the body shows it.
   var completeLength: Int64?
@@ -29,7 +29,7 @@ struct Representation: Sendable, Hashable {
   var hasWeakValidator = false
 }
 
-/// What to do with an answer. Haul decides from its head, before it writes a byte of its body.
+/// What to do with a response. Haul decides from its head, before it writes a byte of its body.
 ///
 /// The enum is `indirect` to keep it small.
 indirect enum Action: Sendable, Equatable {
@@ -85,7 +85,7 @@ indirect enum Action: Sendable, Equatable {
   case fail(TransferError)
 }
 
-/// Decides what the head of an answer means, given the durable bytes and the request: the decision table.
+/// Decides what the head of a response means, given the durable bytes and the request: the decision table.
 ///
 /// `decideWhole` judges a 200, and a 206 that carries the whole without a request for a range. `decidePart` judges every other
 /// 206, and `decideUnsatisfied` a 416. Rows 20 to 24 are about a body's end; see `decideEnd`.
@@ -138,7 +138,7 @@ private func decideRedirect(_ state: TransferState, head: ResponseHead) -> Table
   guard locations.count == 1, let location = locations.first, !location.isEmpty else {
     return failure(
       25, .protocol,
-      "the server sent status \(head.status), but no Location header, or several of them", head)
+      "the server sent status \(head.status) with no Location header, or with several", head)
   }
   guard state.attempts.redirects < state.policy.maximumRedirects else {
     return failure(

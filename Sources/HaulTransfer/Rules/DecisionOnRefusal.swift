@@ -1,4 +1,4 @@
-/// Decides rows 18, 19, 27 and 28: answers without any bytes of the file.
+/// Decides rows 18, 19, 27 and 28: responses without any bytes of the file.
 func decideRefused(
   _ state: TransferState, asked: RequestKind, head: ResponseHead, now: HTTPDate
 ) -> TableDecision<Action> {
@@ -26,7 +26,7 @@ func decideRefused(
       return TableDecision(27, .onceWhole)
     }
     return failure(
-      18, .refused(status), "the server answered \(status) after a redirect, in two tries", head)
+      18, .refused(status), "the server answered \(status) twice after a redirect", head)
   // Row 28: a network on the way wants a login of its own (RFC 6585 §6). The answer says nothing about the host.
   case 511:
     return failure(
@@ -63,7 +63,7 @@ extension TransferState {
   /// Returns whether Haul should request the whole file after a range request was answered with `status`.
   ///
   /// Answers about the client come first: logins (401), rate limits (429, 503), the wrong connection (421). Temporary errors
-  /// are retried after a pause. They count as caused by the range after three equal answers, or after an answer to a plain
+  /// are retried after a pause. They count as caused by the range after three equal responses, or after a response to a plain
   /// request.
   func rejectsRange(_ status: Int) -> Bool {
     if attempts.askedWhole { return false }

@@ -2,12 +2,12 @@ import HaulSystem
 
 /// Rules for retrying a failed download. Haul's worker pools use these rules, too.
 ///
-/// - A problem of the download, such as a time-out, a broken connection or a 5xx answer: Haul retries until ``maxAttempts``
+/// - A problem of the download, such as a time-out, a broken connection or a 5xx status: Haul retries until ``maxAttempts``
 ///   attempts have failed. The wait before each retry is random, and the maximum wait doubles from 2 seconds up to 10 minutes.
-/// - A problem of the host, such as no answer or a 429 (too many requests): Haul retries for up to ``maxHostWait``. The wait
-///   before each retry is random, and the maximum wait doubles from 1 second up to 5 minutes. These retries do not count as
-///   attempts.
-/// - Any other error, such as a 404 answer, a wrong digest or a missing right: Haul never retries.
+/// - A problem of the host, such as no response or status 429 (too many requests): Haul retries for up to ``maxHostWait``. The
+///   wait before each retry is random, and the maximum wait doubles from 1 second up to 5 minutes. These retries do not count
+///   as attempts.
+/// - Any other error, such as status 404, a wrong digest or a missing right: Haul never retries.
 ///
 /// Haul always waits as long as the server asks (Retry-After). Partial files are kept and continued.
 public struct RetryPolicy: Sendable, Hashable {

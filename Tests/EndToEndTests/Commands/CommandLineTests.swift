@@ -75,7 +75,7 @@ struct CommandLineTests {
       "haul submit: /nonexistent/a.txt: No such file or directory. Nothing was submitted."),
     Refusal(
       "submit gopher://h/a", 65,
-      "haul submit: the URL's scheme is 'gopher'; allowed schemes: ftp, ftps, http, https, sftp. The URL is 'gopher://h/a'. Nothing was submitted."
+      "haul submit: the URL's scheme is 'gopher', but must be one of ftp, ftps, http, https, sftp. The URL is 'gopher://h/a'. Nothing was submitted."
     ),
     Refusal(
       "submit ftp:/x", 65,
