@@ -1,9 +1,9 @@
 /// Makes text from other sources (URLs, paths, server responses) safe to show. Only this type decides which characters must be
 /// escaped before they reach a terminal or a log line.
 package enum SafeText {
-  /// Returns whether a character could fake a line or control a terminal: control characters (C0, DEL, C1), line and paragraph
-  /// separators, and invisible format characters such as the bidirectional overrides. These are the Unicode general categories
-  /// Cc, Cf, Zl and Zp.
+  /// Returns whether a character could fake a line or control a terminal. Such characters are control characters (C0, DEL,
+  /// C1), line and paragraph separators, and invisible format characters such as the bidirectional overrides. They form the
+  /// Unicode general categories Cc, Cf, Zl and Zp.
   package static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
     if scalar.isASCII { return scalar.value < 0x20 || scalar.value == 0x7f }
     switch scalar.properties.generalCategory {

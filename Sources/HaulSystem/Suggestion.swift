@@ -3,8 +3,8 @@ package enum Suggestion {
   /// Returns the first name that begins with `word`. If there is none, returns the first name with the smallest edit distance;
   /// nil if no name is near enough.
   ///
-  /// The distance may be at most 2, or at most 1 if `word` has fewer than five characters, and must be less than the length of
-  /// `word`. With a larger limit, unrelated names would match.
+  /// The distance may be at most 2, or at most 1 if `word` has fewer than five characters. The distance must also be less than
+  /// the length of `word`. With a larger limit, unrelated names would match.
   package static func nearest(to word: String, among names: [String]) -> String? {
     if word.count > 1, let name = names.first(where: { $0.hasPrefix(word) }) { return name }
     let limit = min(word.count < 5 ? 1 : 2, word.count - 1)

@@ -11,8 +11,8 @@ extension Connection {
   /// Runs `body` in a transaction at READ COMMITTED. The changes of the transaction are durable on return.
   ///
   /// `body` gets a connection value of its own while it runs, and other callers of this connection wait. After a deadlock or a
-  /// serialization failure, the function rolls back the transaction and runs `body` again, at most 8 times in total, with
-  /// growing random waits. So `body` must have no other effects that cannot be repeated. On any other error and on
+  /// serialization failure, the function rolls back the transaction and runs `body` again, with growing random waits. `body`
+  /// runs at most 8 times in total. So `body` must have no other effects that cannot be repeated. On any other error and on
   /// cancellation, the function rolls back and throws. If the connection is lost during the commit, it is unknown whether the
   /// commit took effect.
   package func transaction<T: Sendable>(
