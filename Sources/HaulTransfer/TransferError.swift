@@ -18,8 +18,8 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     /// The server did not answer in time, or sent the body too slowly: see ``DownloaderConfiguration/responseTimeout``,
     /// ``DownloaderConfiguration/stallTime`` and ``DownloadOptions/timeout``.
     case timeout
-    /// The connection broke or the body ended early. Haul reports this error if it cannot resume the download, or after the
-    /// connection has broken 8 times with less than 64 MiB received between breaks.
+    /// The connection broke or the body ended early. Haul reports this error if it cannot resume the download. Haul also
+    /// reports this error after the connection has broken 8 times with less than 64 MiB received between breaks.
     case interrupted
     /// Status 403 without Retry-After: the server refuses to send this file.
     case http403 = "http_403"
@@ -126,8 +126,7 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
   public var remedy: Remedy?
   /// The status code of the response; nil if there was no response.
   public var status: Int?
-  /// How long the server asks the client to wait, counted from the arrival of the response (RFC 9110 §10.2.3); nil if the
-  /// server did not ask.
+  /// How long the server asks the client to wait after the response (RFC 9110 §10.2.3); nil if the server did not ask.
   public var retryAfter: Duration?
   /// The host that answered or failed to answer, as `name` or `name:port`. After a redirect, this host differs from the URL's
   /// host.

@@ -1,11 +1,12 @@
 import HaulSystem
 
-/// Fetches over HTTP with one thread and one `curl_multi`. If FTP or SFTP is allowed, a second thread serves those protocols:
-/// at the end of an FTP or SFTP transfer, libcurl 7.88 blocks until the server answers. With one thread, this would delay all
+/// Fetches over HTTP with one thread and one `curl_multi`. If FTP or SFTP is allowed, a second thread serves those protocols.
+/// At the end of an FTP or SFTP transfer, libcurl 7.88 blocks until the server answers. With one thread, this would delay all
 /// other exchanges.
 ///
-/// Each exchange (a request with its response) has a connection of its own, also with HTTP/2: in libcurl 7.88, a paused stream
-/// blocks all other streams of the same connection. The engine reuses connections and libcurl handles for later exchanges.
+/// Each exchange (a request with its response) has a connection of its own, also with HTTP/2. In libcurl 7.88, a paused HTTP/2
+/// stream blocks all other streams of the same connection. The engine reuses connections and libcurl handles for later
+/// exchanges.
 package final class Engine: Sendable {
   package typealias Configuration = DownloaderConfiguration
 

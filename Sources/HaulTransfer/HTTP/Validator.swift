@@ -3,8 +3,8 @@
 package enum Validator: Sendable, Hashable {
   /// A strong entity tag with its quotes, as sent.
   case strongETag(String)
-  /// A Last-Modified date as sent. Haul uses the date only if the server sent no well-formed ETag (RFC 9110 §13.1.5), and only
-  /// if the date is at least 60 seconds before the response's Date. A more recent file could change a second time within the
+  /// A Last-Modified date as sent. Haul uses the date only if the server sent no well-formed ETag (RFC 9110 §13.1.5). The date
+  /// must also be at least 60 seconds before the response's Date. A more recent file could change a second time within the
   /// same second, and Haul would not notice.
   case lastModified(String)
   /// A weak entity tag and a Last-Modified date, as sent. Neither is strong enough for If-Range. A later response must repeat

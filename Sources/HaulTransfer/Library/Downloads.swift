@@ -3,9 +3,13 @@
 /// A download counts as running until the loop asks for the next result. A slow loop therefore delays the downloads that have
 /// not begun.
 ///
-/// The remaining downloads are cancelled when you leave a loop over this value, when the task that runs the loop is cancelled,
-/// when the last copy of this value is released, and by ``cancel()``. Partial files are removed soon after;
-/// ``Downloader/shutdown()`` waits for that.
+/// Each of these events cancels the remaining downloads:
+/// - You leave a loop over this value.
+/// - The task that runs the loop is cancelled.
+/// - The last copy of this value is released.
+/// - You call ``cancel()``.
+///
+/// Partial files are removed soon after; ``Downloader/shutdown()`` waits for that.
 ///
 /// At the top level of a program (`main.swift`), Swift keeps the iterator of a loop until the program ends. If you leave such a
 /// loop, no more downloads begin, but running downloads continue: call ``cancel()``, or put the loop into a function.

@@ -101,8 +101,8 @@ extension PartTransfer {
 
   // MARK: - Row 23: twice the same
 
-  /// Whether Haul is downloading the file a second time to compare both downloads, because nothing else proves that the first
-  /// one is complete (row 23 in `decideEnd`).
+  /// Whether Haul is downloading the file a second time to compare both downloads. It does so if nothing else proves that the
+  /// first one is complete (row 23 in `decideEnd`).
   package var isSecond: Bool { shared.withLock { $0.first != nil } }
 
   /// Keeps the length and digest of a first download.

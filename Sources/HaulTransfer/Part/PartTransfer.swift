@@ -205,7 +205,7 @@ package final class PartTransfer: Sendable {
     }
   }
 
-  /// The time since which the transfer has waited for a connection or for the first byte of a response; nil if the transfer
+  /// The time since which the transfer has waited for a connection or for the first byte of a response. Nil if the transfer
   /// does not wait, or is paused.
   package var silentSince: ContinuousClock.Instant? {
     shared.withLock { $0.isPaused ? nil : $0.asked }

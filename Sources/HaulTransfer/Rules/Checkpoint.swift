@@ -38,7 +38,7 @@ package struct Checkpoint: Sendable, Hashable {
   /// bytes.
   package var isMoved = false
   /// Whether the bytes come from a URL with another host or path. Only a response with the same strong ETag continues these
-  /// bytes, because nothing else in the checkpoint says anything about the file at the new URL.
+  /// bytes. Nothing else in the checkpoint says anything about the file at the new URL.
   package var isFromElsewhere = false
   /// The final path of the file that Haul is about to publish. Haul sets this value just before the rename, when all bytes are
   /// durable. Until then the value is nil.

@@ -1,7 +1,7 @@
 /// A complete response that may be an error page instead of the file, as Haul first saw it.
 ///
-/// If the same response comes again at least 60 seconds (``patience``) later, Haul accepts it as the file's new content, but
-/// only if the response has a validator and the media type of the file. Error pages repeat too, so no other response is
+/// If the same response comes again at least 60 seconds (``patience``) later, Haul accepts it as the file's new content. For
+/// this, the response must have a validator and the media type of the file. Error pages repeat too, so no other response is
 /// accepted.
 package struct SuspectPage: Sendable, Hashable, Codable {
   /// The number of seconds after which a repeated response counts.
