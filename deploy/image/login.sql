@@ -1,5 +1,5 @@
--- Creates the login of workers and coordinators, after "haul migrate" has created the role haul_worker. compose.yaml runs it
--- at each start. The password is the last field of the workers' password file, and gets into no log.
+-- Creates the login of workers and coordinators, after "haul migrate" has created the role haul_worker. compose.yaml runs
+-- this script at each start. The password is the last field of the workers' password file. No log shows it.
 \set ON_ERROR_STOP on
 \set password `cut -d: -f5 /run/secrets/worker.pgpass`
 SET log_statement = 'none';
