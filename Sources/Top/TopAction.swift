@@ -146,7 +146,7 @@ package struct TopAction: Sendable, Equatable {
     switch (verb, subject) {
     case (.verify, .job(let job)): return try await verify(queue, job.id)
     case (.drain, .worker(let worker, let name, _)):
-      return try await queue.drainWorker(worker) ? "\(name) drains" : "\(name) is not running"
+      return try await queue.drainWorker(worker) ? "\(name) is draining" : "\(name) is not running"
     case (.pause, .queue(let name)), (.resume, .queue(let name)):
       var settings = QueueSettings()
       settings.paused = verb == .pause

@@ -134,7 +134,7 @@ extension ExitError {
     let reason = refusal.map { "\($0): " } ?? ""
     self.init(
       .notPermitted,
-      "\(reason)this command needs a user that may create roles and schemas. If Haul's roles exist, this user must be a member of \(PoolRole.admin.name(prefix)), which must own the schema haul and its objects. The creator of the roles can grant the membership."
+      "\(reason)this command needs a user that may create roles and schemas. If Haul's roles exist, this user must be a member of \(PoolRole.admin.name(prefix)), which must own the schema haul and its objects. The user who created the roles can grant this membership."
     )
   }
 

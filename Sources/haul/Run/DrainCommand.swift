@@ -23,7 +23,7 @@ struct DrainCommand: HaulCommand {
       "Drains a worker of the pool that a libpq service names."),
   ]
   static let options: [Option<Self>] =
-    [.flag("dry-run", \.isDryRun, "Show which workers would drain, and change nothing.")]
+    [.flag("dry-run", \.isDryRun, "Show which workers would be drained, and change nothing.")]
     + group(\.output)
     + group(\.database)
   static let operands: [Operand<Self>] = [
@@ -64,7 +64,7 @@ struct DrainCommand: HaulCommand {
           continue
         }
         if isRunning {
-          try output.print([.init("worker", .number(worker))], orSay: "\(name) drains")
+          try output.print([.init("worker", .number(worker))], orSay: "\(name) is draining")
         } else {
           stopped.append(name)
         }

@@ -29,13 +29,13 @@ struct GetCommand: HaulCommand {
     root: /var/lib/haul) or in HAUL_STATE_DIR. Before Haul adds bytes to a partial file, it checks that the \
     source has not changed.
 
-    With --json Haul prints one object for each file, with url, path, bytes, digest, state, error and \
-    message. The path is relative to the working directory. The digest is null if Haul checked none. The \
-    state is completed, failed, or skipped because of --if-exists. Files that an earlier run completed come \
-    first. The last object counts the files.
+    With --json Haul prints one object for each file, with url, path, bytes, digest, state, error and message. \
+    The path is relative to the working directory. The digest is null if Haul did not check a digest. The \
+    state is completed, failed, or skipped because of --if-exists. Haul first prints the files that an earlier \
+    run completed. The last object counts the files.
 
     If a host refuses connections or says that it is busy, Haul retries for about 30 seconds. If a host does \
-    not answer at all, Haul takes longer to give up.
+    not answer at all, Haul needs more time before it gives up.
     """
   static let examples = [
     Example("haul get https://example.org/a.iso", "Downloads a file to the current directory."),

@@ -15,9 +15,9 @@ struct RescueWorkerCommand: HaulCommand {
     the latest progress.
 
     Haul fences the worker: the pool ignores what the worker reports about these jobs and gives it no other \
-    jobs. Other workers continue from the progress that the worker saved last. A worker that still runs learns \
-    with its next heartbeat, within 2 seconds, that it is fenced. It then stops writing, gives up all its jobs \
-    and exits with 0. A worker that cannot reach the database stops writing at most 15 seconds after its last \
+    jobs. Other workers continue from the progress that the worker saved last. A fenced worker that still runs \
+    notices this with its next heartbeat, within 2 seconds. It then stops writing, gives up all its jobs and \
+    exits with 0. A worker that cannot reach the database stops writing at most 15 seconds after its last \
     heartbeat. A fenced worker can no longer give a file its final name.
     """
   static let examples = [
@@ -71,7 +71,7 @@ struct RescueWorkerCommand: HaulCommand {
       rescued.hadEnded ? "has ended already" : "is fenced and can no longer report on jobs"
     if rescued.kept > 0 {
       return
-        "\(start). \(next) \(rescued.jobs) of the \(rescued.jobs + rescued.kept) jobs now, and the other jobs once another database session has unlocked their hosts"
+        "\(start). \(next) \(rescued.jobs) of the \(rescued.jobs + rescued.kept) jobs now, and the other jobs when another database session has unlocked their hosts"
     }
     return rescued.jobs == 0
       ? "\(start). It had no job" : "\(start). \(next) \(jobs) of this worker"

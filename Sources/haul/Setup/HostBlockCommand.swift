@@ -10,7 +10,7 @@ struct HostBlockCommand: HaulCommand {
   static let role: PoolRole? = .admin
   static let abstract = "Stop starting transfers from a host for a while."
   static let discussion = """
-    Jobs of the host wait and do not fail. Running transfers continue. Without --for the block lasts until \
+    Jobs of the host wait and do not fail. Running transfers continue. Without --for, the block lasts until \
     you run 'haul host unblock'. To stop running transfers too, use 'haul pause --host'.
     """
   static let examples = [

@@ -10,10 +10,11 @@ struct QueueDeleteCommand: HaulCommand {
   static let abstract = "Delete a queue that has no waiting or running jobs."
   static let discussion = """
     If jobs of the queue wait or run, the command changes nothing and exits with 65. Haul deletes the settings \
-    of the queue. It keeps ended jobs and their files. 'haul retry' can no longer queue failed and cancelled \
-    jobs of the queue: submit their URLs to another queue. You can create a queue with the same name later. \
-    Haul lists the live workers that name the queue in --queue, on standard error. On a terminal it asks \
-    first. These workers continue. If such a worker starts with that option again, it exits with 78.
+    of the queue. It keeps ended jobs and their files. 'haul retry' can no longer queue the failed and \
+    cancelled jobs of the queue. Submit their URLs to another queue instead. You can create a queue with the \
+    same name later. Some live workers may name the queue in --queue. Haul lists these workers on standard \
+    error. On a terminal, it asks for confirmation first. These workers continue to run. But a worker that \
+    starts again with this --queue exits with 78.
     """
   static let examples = [
     Example("haul queue delete scratch", "Deletes the queue scratch."),

@@ -10,9 +10,9 @@ struct CancelCommand: ControlCommand {
     Waiting and paused jobs end at once. Haul asks the workers of running jobs to stop, and counts these jobs \
     too. It never touches a finished file. It keeps a partial file for one hour. Within this hour, --undo or \
     'haul retry' continues the download. Later the download starts again from the first byte. --undo queues \
-    all cancelled jobs that you name, including jobs that were paused before. With --batch alone, none of the \
-    jobs that the batch has now starts any more, even while Haul is still cancelling jobs. Jobs that you \
-    submit to the batch later do start.
+    all cancelled jobs that you name, including jobs that were paused before. If --batch is the only selector, \
+    Haul starts no current job of the batch from now on, even while it is still cancelling jobs. Jobs that you \
+    submit to the batch later start as usual.
     """
   static let examples = [
     Example("haul cancel --batch films", "Cancels the remaining jobs of the batch films."),

@@ -35,7 +35,7 @@ struct JobsCommand: HaulCommand {
     [
       .value(
         "text", "<text>", \.text,
-        "Show only jobs whose path or URL contains this text. Upper and lower case are the same.")
+        "Show only jobs whose path or URL contains this text. Upper and lower case do not matter.")
     ] + group(\.limit) + group(\.selectors) + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
     .repeated("id", \.ids, isRequired: false, "Ids of jobs.")

@@ -14,10 +14,10 @@ struct TopCommand: HaulCommand {
     Press ? to list all keys and q to quit. If the database does not permit an action, Haul says so and \
     changes nothing.
 
-    Enter opens a job, or the jobs of a batch, queue, host or failure. In the list of jobs, / finds a text in \
-    paths and URLs. f shows only jobs of one state, and each press of f chooses the next state. b and o show \
-    only jobs of the same batch or host as the selected job, or all jobs again. v compares a finished file \
-    with its recorded length and digest. + and - change the priority, and > shows older jobs.
+    Enter opens a job, or the jobs of a batch, queue, host or failure. In the list of jobs, / searches for a \
+    text in paths and URLs. f shows only jobs of one state. Press f again to choose the next state. b and o \
+    show only jobs of the same batch or host as the selected job, or all jobs again. v compares a finished \
+    file with its recorded length and digest. + and - change the priority, and > shows older jobs.
 
     With --queue or --batch, Haul shows only the running jobs, queues, batches, jobs and figures of that \
     queue or batch. Hosts, workers and failures are those of the whole pool. If the command is killed with \

@@ -22,7 +22,8 @@ struct WorkersCommand: HaulCommand {
     limit of --concurrency. HEARD is the time since the last heartbeat.
 
     Haul does not list workers that stopped or died, but counts them on standard error. To list these workers \
-    too, use --all or give their ids. Without --all, the output of --json also leaves out these workers.
+    too, use --all or give their ids. Without --all, the output of --json also leaves out these workers. SEEN \
+    is the time since the last heartbeat of the worker.
     """
   static let examples = [
     Example("haul workers", "Lists live workers."),

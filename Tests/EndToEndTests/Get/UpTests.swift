@@ -237,7 +237,7 @@ struct UpTests {
       lines.contains {
         $0.hasPrefix("Haul downloads at most 4 files at once from one host")
       })
-    #expect(lines.contains("Haul blocks private networks (use --allow-net CIDR to allow some)."))
+    #expect(lines.contains("Haul blocks private networks (use --allow-net to allow some of them)."))
     try await machine.command("submit", "http://a.test/1")
     // A user alone leads to another server, where nothing is.
     let astray = try await HaulProcess(

@@ -224,7 +224,7 @@ import Testing
       let drain = try await pool.command("drain", "1")
       let name: String = try await pool.value(
         "SELECT format('worker 1 (%s, pid %s)', machine, pid) FROM haul.workers")
-      #expect(drain == ["\(name) drains"])
+      #expect(drain == ["\(name) is draining"])
       #expect(try await worker.exit() == .code(0))
       let gone = try await pool.haul(["workers", "--json"])
       #expect(gone.exit == .code(0))

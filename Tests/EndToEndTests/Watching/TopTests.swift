@@ -35,7 +35,7 @@ struct TopTests {
       try await screen.type("d")
       try await stage.line(containing: "It stops and hands over 2 running jobs. y/N")
       try await screen.type("y")
-      try await stage.line(containing: " drains")
+      try await stage.line(containing: " is draining")
       #expect(try await worker.exit() == .code(0))
       #expect(
         try await pool.values("SELECT state::text FROM haul.jobs WHERE path <> 'films/two'")
