@@ -27,7 +27,7 @@ extension CheckVerdicts {
       findings.append(
         .fail(
           "store \(name)", "\(directory) has no store marker",
-          "If this is a mounted share, check that it is mounted. If the directory is new, run 'haul store init \(shellWord(name)) \(shellWord(directory))'."
+          "If the directory is on a share, check that the share is mounted. If the directory is new, run 'haul store init \(shellWord(name)) \(shellWord(directory))'."
         ))
     case .failure(.absent(let path, _)):
       findings.append(
@@ -106,7 +106,7 @@ extension CheckVerdicts {
     case .worksByLink:
       return .ok(
         what,
-        "Haul can create and sync files. Haul gives a file the final name by link and unlink instead of a rename"
+        "Haul can create and sync files. This file system cannot rename a file without replacing another one, so Haul uses link and unlink"
       )
     case .fails(let reason):
       return .fail(

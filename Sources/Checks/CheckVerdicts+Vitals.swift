@@ -53,7 +53,7 @@ extension CheckVerdicts {
       "Run 'haul jobs --error internal' to list these jobs and 'haul job ID' to see the reason. Submit the jobs again with other options."
     case "open_transaction":
       "End this transaction: SELECT pg_terminate_backend(PID), or ROLLBACK PREPARED. Then run ALTER ROLE … SET idle_in_transaction_session_timeout = '1min'."
-    case "clock_step": "Let NTP set the clock of the database machine, also at boot."
+    case "clock_step": "Use NTP to set the clock of the database machine, also at boot."
     case "frozen_age":
       "Run VACUUM FREEZE on the database, and check why autovacuum does not freeze these rows."
     default: "docs/sql.md explains this measurement, in the view haul.vitals."

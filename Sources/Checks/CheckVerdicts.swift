@@ -262,7 +262,9 @@ package enum CheckVerdicts {
 
   package static func health(_ rows: [HealthRow]) -> [CheckFinding] {
     let broken = rows.filter { $0.violations > 0 }
-    if broken.isEmpty { return [.ok("health", "all \(rows.count) invariants hold")] }
+    if broken.isEmpty {
+      return [.ok("health", "no errors found in \(counted(rows.count, "consistency check"))")]
+    }
     return broken.map {
       .fail(
         "health", "\($0.check): \($0.violations) \($0.meaning)",

@@ -102,8 +102,8 @@ package struct DatabaseCheck {
     } catch let error as PostgresError where error.sqlState == .insufficientPrivilege {
       findings.append(
         .warn(
-          what, "this login may not see this information",
-          "Connect as a login that has the role for monitors."))
+          what, "this user may not see this information",
+          "Connect as a user that has the monitor role."))
     } catch {
       let reason = describe(error)
       findings.append(.fail(what, reason, "Repair this problem, then run 'haul check' again."))

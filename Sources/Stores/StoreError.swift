@@ -20,7 +20,7 @@ package enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
       "\(directory) does not exist: mount it, or create it and run 'haul store init \(store.map(shellWord) ?? "NAME") \(shellWord(directory))'"
     case .noDirectory(let path): "\(path) is not a directory"
     case .noMarker(let store, let directory):
-      "\(directory) has no store marker. If this is a mounted share, check that it is mounted. If the directory is new, run 'haul store init \(shellWord(store)) \(shellWord(directory))'"
+      "\(directory) has no store marker. If the directory is on a share, check that the share is mounted. If the directory is new, run 'haul store init \(shellWord(store)) \(shellWord(directory))'"
     case .unreadableMarker(let directory):
       "cannot read the store marker \(directory)/.haul/store.json"
     case .unwritable(let directory, let reason): "cannot write to \(directory): \(reason)"

@@ -78,7 +78,7 @@ struct PathCollisions {
       found.append(
         (
           below.map(\.line.line),
-          "this path needs a directory \"\(other.path)\", but that path is the file of \(word) \(other.line)."
+          "this path needs a directory \"\(other.path)\", but \(word) \(other.line) saves its file there."
         ))
     }
     return found

@@ -182,7 +182,8 @@ struct CheckVerdictTests {
     ]
     #expect(CheckVerdicts.health(rows).map(\.verdict) == [.fail])
     #expect(CheckVerdicts.health(rows)[0].detail == "lost_lane: 2 lanes that no claim would find")
-    #expect(CheckVerdicts.health([rows[0]]) == [.ok("health", "all 1 invariants hold")])
+    #expect(
+      CheckVerdicts.health([rows[0]]) == [.ok("health", "no errors found in 1 consistency check")])
   }
 
   @Test(arguments: [

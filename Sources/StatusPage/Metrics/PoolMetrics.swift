@@ -122,7 +122,7 @@ struct PoolMetrics: Sendable {
         AttemptResult.ended.map { ($0.rawValue, Double(attempts[$0] ?? 0)) }),
       MetricFamily(
         "haul_handoffs_total",
-        "Attempts with the result released or rescued whose job another attempt continued.",
+        "Attempts with the result released or rescued after which another attempt continued the job.",
         Double(counted.attempts.map(\.takenOver).reduce(0, +))),
       MetricFamily(
         "haul_fetched_bytes_total",
@@ -179,11 +179,11 @@ struct PoolMetrics: Sendable {
         Double(process.leader.rounds)),
       MetricFamily(
         "haul_counts_age_seconds",
-        "Age of the counts of jobs by queue, hosts, attempts, failures and snapshots.",
+        "Time since Haul last counted jobs, hosts, attempts and failures for these metrics.",
         process.countedAge),
       MetricFamily(
         "haul_counts_duration_seconds",
-        "Duration of the last count of jobs by queue, hosts, attempts, failures and snapshots.",
+        "How long the last count of jobs, hosts, attempts and failures took.",
         process.countedSeconds),
       MetricFamily(
         "haul_scrape_duration_seconds", "Duration of this scrape.",

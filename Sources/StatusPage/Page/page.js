@@ -4,8 +4,8 @@ function tell() {
   const silence = (Date.now() - heard) / 1000;
   const [kind, text] = still ? ["", "Updates paused"]
     : failed ? ["lost", failed]
-    : !up ? ["lost", "Database not responding"]
-    : silence > LATE ? ["late", "Stale: waiting for the coordinator"] : ["live", "Live"];
+    : !up ? ["lost", "The database does not answer"]
+    : silence > LATE ? ["late", "Old data: waiting for the coordinator"] : ["live", "Live"];
   set($("link"), text);
   look($("link"), `link ${kind}`);
   if (failed || silence > LATE) document.body.classList.add("stale");

@@ -77,7 +77,8 @@ extension Refusal {
         "haul queue create: the queue \"films\" already exists. Nothing was changed."),
       Refusal(
         "worker --store films=/", 78,
-        "haul worker: / has no store marker. If this is a mounted share, check that it is mounted."),
+        "haul worker: / has no store marker. If the directory is on a share, check that the share is mounted."
+      ),
       Refusal(
         "worker --store other=\(directory)", 78,
         "haul worker: store \"other\": the marker in its directory belongs to the store \"films\""

@@ -49,7 +49,7 @@ import Testing
     let refused = try await place.get("--tree", "-i", list)
     #expect(refused.exit == .code(65))
     #expect(
-      refused.said.count == 1 && refused.said[0].contains("but that path is the file of line 1."),
+      refused.said.count == 1 && refused.said[0].contains("but line 1 saves its file there."),
       "\(refused.said)")
     #expect(refused.said[0].contains("1 more line has the same problem"))
     #expect(origin.requests == 0)

@@ -147,7 +147,7 @@ struct BrowserTests {
           "--eval",
           "document.querySelector('#batches .some-bad').style.getPropertyValue('--good')",
           "--until",
-          "document.getElementById('link').textContent === 'Database not responding'",
+          "document.getElementById('link').textContent === 'The database does not answer'",
           "--eval", "document.getElementById('link').className",
           "--until", "document.getElementById('link').textContent === 'Live'",
           "--eval", "document.body.classList.contains('stale')",
