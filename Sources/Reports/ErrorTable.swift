@@ -88,11 +88,11 @@ extension ErrorTable {
     case .timeout:
       .init(
         errorClass.retry,
-        "The server did not answer, or sent too few bytes per second, for too long.",
+        "The server did not answer in time, or sent too few bytes per second for too long.",
         "Check the host and the network, then run 'haul retry'.")
     case .interrupted:
       .init(
-        errorClass.retry, "The connection broke or the response ended early several times.",
+        errorClass.retry, "Several times, the connection broke or the response ended early.",
         "Check the host and the network, then run 'haul retry'.")
     case .http403:
       .init(
@@ -128,7 +128,7 @@ extension ErrorTable {
         "Wait, or lower the host's transfer limit with 'haul host set HOST --cap N'.")
     case .protocol:
       .init(
-        errorClass.retry, "The answer violates HTTP.",
+        errorClass.retry, "The answer is not valid HTTP.",
         "Ask the operator of the server, or of a proxy in between, then run 'haul retry'.")
     case .range:
       .init(
@@ -142,7 +142,7 @@ extension ErrorTable {
     case .suspectPage:
       .init(
         errorClass.retry,
-        "The response looks like an error page or a login form, not like the existing file.",
+        "The response looks like an error page or a login form, not like the file.",
         "Read the message, and open the URL in a browser. When the file is back, run 'haul retry'."
       )
     case .digest:

@@ -14,7 +14,7 @@ package struct JobReport: Sendable {
   private let command: LastOperation?
 
   private static let inPart = """
-    A worker that mounts the directory of the part file continues the download. After five minutes any other worker starts the download again.
+    A worker that mounts the directory of the part file continues the download. After five minutes, any other worker starts the download again from the first byte.
     """
 
   /// Creates a report.

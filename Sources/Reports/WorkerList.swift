@@ -24,7 +24,7 @@ extension WorkerRow {
       "RATE", key: "rate", .right, value: { .number($0.rate) },
       text: { HumanFormat.rate($0.rate) }),
     Column(
-      "HEARD", key: "silence", .right, value: { .double($0.silence) },
+      "SEEN", key: "silence", .right, value: { .double($0.silence) },
       text: { HumanFormat.age(.seconds($0.silence)) + " ago" }),
     Column(
       "STORES", key: "stores", value: { .array(($0.stores ?? []).map { .string($0) }) },
@@ -72,6 +72,6 @@ extension [WorkerRow] {
     }
     guard worker.running > 0, !canTake else { return nil }
     return
-      "no other live worker can take over the jobs of \(worker.name), because no other worker serves the stores and queues of \(worker.name). The jobs wait until such a worker starts"
+      "no other live worker can take over the jobs of \(worker.name), because no other worker serves its stores and queues. The jobs wait until such a worker starts"
   }
 }

@@ -27,8 +27,8 @@ package final class ProgressDisplay: Sendable {
   package enum Message: Sendable {
     /// A message with useful information. It is not shown in the mode `quiet`.
     case note
-    /// A message that something the user asked for does not happen, or that something else changes. The mode `quiet` shows it
-    /// too.
+    /// A message about a part of the request that Haul skips, or about another change that it makes. The mode `quiet` also
+    /// shows it.
     case warning
     case error
   }

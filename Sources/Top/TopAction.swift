@@ -175,7 +175,7 @@ package struct TopAction: Sendable, Equatable {
     }
     let count = try await queue.prioritize(selector, to: priority)
     return count == 0
-      ? "job \(row.job) is \(row.state?.rawValue ?? "unknown"); nothing was done"
+      ? "job \(row.job) is \(row.state?.rawValue ?? "unknown"); nothing was changed"
       : "job \(row.job) has priority \(priority) (0 is first, 9 is last)"
   }
 

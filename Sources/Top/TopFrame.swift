@@ -70,7 +70,7 @@ package struct TopFrame {
     return line(left, state)
   }
 
-  /// The age of the figures, and the kind of process that leads.
+  /// The age of the figures, and the kind of process that runs the maintenance.
   private var state: StyledLine {
     if let outage = model.outage {
       let age = HumanFormat.age(outage.since.duration(to: now))
@@ -87,10 +87,10 @@ package struct TopFrame {
     if model.leader != nil, line.width > 0 { line.append("  ") }
     switch model.leader {
     case nil: break
-    case .some(nil): line.append("no leader", .yellow)
-    case .coordinator: line.append("a coordinator leads", .dim)
-    case .worker: line.append("a worker leads", .dim)
-    case .other: line.append("another session leads", .dim)
+    case .some(nil): line.append("no maintenance", .yellow)
+    case .coordinator: line.append("maintenance: coordinator", .dim)
+    case .worker: line.append("maintenance: worker", .dim)
+    case .other: line.append("maintenance: another session", .dim)
     }
     line.append(line.width > 0 ? "  \(figures.time)" : figures.time)
     return line
@@ -209,7 +209,7 @@ package struct TopFrame {
       var line = StyledLine("Filter: ", .bold)
       line.append(model.list.filter)
       line.append(hasUnicode ? "▏" : "_", .bold)
-      line.append("  Enter keeps it, Esc cancels", .dim)
+      line.append("  Enter keeps the filter, Esc removes it", .dim)
       return line
     case .help: return StyledLine("press any key to go back", .dim)
     case .list: return message ?? hints

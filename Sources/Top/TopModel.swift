@@ -148,7 +148,7 @@ package struct TopModel: Sendable {
     case .question(let action):
       mode = .list
       guard key == .character("y") || key == .character("Y") else {
-        message = Message(text: "nothing was done", style: .dim)
+        message = Message(text: "nothing was changed", style: .dim)
         return nil
       }
       return begin(action)

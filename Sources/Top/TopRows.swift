@@ -52,7 +52,7 @@ extension HostRow {
       detail: [
         host, Self.block(self) ?? whyIdle.flatMap(IdleReason.init)?.meaning,
         whyIdle == nil && waiting
-          ? "this host does not stop its waiting jobs. Run 'haul job ID' to see the cause" : nil,
+          ? "the waiting jobs do not wait for this host. Run 'haul job ID' to see the cause" : nil,
       ])
   }
 }

@@ -208,7 +208,7 @@ struct BatchProgressTests {
     ),
     (
       #"{"kind": "full", "name": "h", "running": 1, "places": 1, "reason": "unanswered"}"#,
-      "the host h runs 1 of at most 1 transfer. Haul starts more transfers once the host has sent a first byte"
+      "the host h runs 1 of at most 1 transfer. Haul starts more transfers when the host has sent its first byte"
     ),
     (
       #"{"kind": "busy", "name": "films"}"#,
@@ -224,7 +224,7 @@ struct BatchProgressTests {
     ),
     (
       #"{"kind": "early", "name": "", "seconds": 12, "reason": "http_5xx"}"#,
-      "the last attempt failed with http_5xx. The next try is in 12s"
+      "the last attempt failed with http_5xx. The next attempt is in 12s"
     ),
     (
       #"{"kind": "early", "name": "", "seconds": 12}"#,
@@ -232,11 +232,11 @@ struct BatchProgressTests {
     ),
     (
       #"{"kind": "early", "name": "", "seconds": 12, "reason": "disk_full", "attempt": 3, "maxAttempts": 5}"#,
-      "the last attempt failed with disk_full. The next try is in 12s, attempt 3 of 5. Free some space, or give the store more space"
+      "the last attempt failed with disk_full. The next attempt is in 12s, number 3 of 5. Free some space, or give the store more space"
     ),
     (
       #"{"kind": "early", "name": "", "seconds": 229, "reason": "dns", "attempt": 1, "maxAttempts": 5, "maxWait": 86400}"#,
-      "the last attempt failed with dns. The next try is in 3m49s. Failures of the host or of the worker do not count against the limit of 5. But the job fails if they last for 1d00h. Check the name in the URL, and the name server of the worker's machine"
+      "the last attempt failed with dns. The next attempt is in 3m49s. Failures of the host or of the worker do not count against the limit of 5. But the job fails if these failures last for 1d00h. Check the name in the URL, and the name server of the worker's machine"
     ),
   ])
   func `what stands in the way`(json: String, sentence: String) throws {

@@ -47,7 +47,7 @@ struct JobsStandingTests {
       store: "main", queue: nil, roots: [.init(machine: "nowhere", root: "/srv/my files")])
     #expect(
       line(Obstacle(.silent, "worker 4 (h, pid 7)", seconds: 13.2, jobs: 3))
-        == "3 jobs: Worker 4 (h, pid 7) has sent no heartbeat for 14s. Other workers take over these jobs once the leases of the silent worker have expired."
+        == "3 jobs: Worker 4 (h, pid 7) has sent no heartbeat for 14s. Other workers take over these jobs when the leases of the silent worker have expired."
     )
     let alone = Obstacle(
       .silent, "worker 4 (h, pid 7)", seconds: 13.2, reason: "alone", start: start, jobs: 3)
@@ -80,8 +80,8 @@ struct JobsStandingTests {
         Obstacle(.early, "", seconds: -60, reason: reason, jobs: 1, leaderless: leaderless)) ?? ""
     }
     let nobody = "due, but no worker or coordinator is running to start jobs"
-    #expect(early("timeout", true).contains("The next try is \(nobody)"))
-    #expect(early("timeout", false).contains("The next try is due"))
+    #expect(early("timeout", true).contains("The next attempt is \(nobody)"))
+    #expect(early("timeout", false).contains("The next attempt is due"))
     #expect(
       early(nil, true)
         == "1 job: The start time has come, but no worker or coordinator is running to start jobs.")

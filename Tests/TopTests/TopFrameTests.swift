@@ -76,13 +76,13 @@ struct TopFrameTests {
 
   @Test func `how fresh it is`() throws {
     var model = try Sample.model(80, 24)
-    #expect(text(model).contains("a coordinator leads  14:22:07"))
+    #expect(text(model).contains("maintenance: coordinator  14:22:07"))
     #expect(text(model, at: .sample + .seconds(6)).contains("no answer for 7s"))
     model.lose("gone", at: .sample)
     #expect(text(model, at: .sample + .seconds(9)).contains("connection lost 9s ago, retrying"))
     model.load(Sample.figures(rate: 1), at: .sample + .seconds(9))
     model.leader = .some(nil)
-    #expect(text(model, at: .sample + .seconds(9)).contains("no leader  14:22:07"))
+    #expect(text(model, at: .sample + .seconds(9)).contains("no maintenance  14:22:07"))
     #expect(text(TopModel()).contains("connecting"))
     #expect(text(TopModel()).contains("Reading."))
   }
@@ -224,9 +224,9 @@ struct TopFrameTests {
     var model = try Sample.model(80, 24)
     for (workers, words) in [
       (PoolWorkers(count: 3, troubled: 0), nil),
-      (PoolWorkers(count: 0, troubled: 0), "no worker  a coo"),
-      (PoolWorkers(count: 1, troubled: 1), "1 of 1 worker in trouble  a coo"),
-      (PoolWorkers(count: 3, troubled: 2), "2 of 3 workers in trouble  a coo"),
+      (PoolWorkers(count: 0, troubled: 0), "no worker  maint"),
+      (PoolWorkers(count: 1, troubled: 1), "1 of 1 worker in trouble  maint"),
+      (PoolWorkers(count: 3, troubled: 2), "2 of 3 workers in trouble  maint"),
     ] {
       model.workers = workers
       let head = text(model).prefix { $0 != "\n" }

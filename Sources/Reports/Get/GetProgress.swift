@@ -161,7 +161,7 @@ package final class GetProgress: Sendable {
     guard isShown else { return }
     let url = line.flatMap { try? WebURL($0.url, schemes: WebURL.knownSchemes).redacted }
     let delay = lease.state == .scheduled ? lease.delay ?? .zero : nil
-    let end = delay.map { "; next try in \(HumanFormat.duration($0))" } ?? ""
+    let end = delay.map { "; next attempt in \(HumanFormat.duration($0))" } ?? ""
     display.say(url ?? path, as: isFailed ? .error : .note) {
       "haul get: \($0): \(ending.message ?? error.rawValue)\(end)"
     }

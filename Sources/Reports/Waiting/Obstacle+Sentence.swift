@@ -110,7 +110,7 @@ extension Obstacle {
     let cause = "\(name) has sent no heartbeat for \(wait)"
     guard reason != nil else {
       return Finding(
-        "\(cause). Other workers take over these jobs once the leases of the silent worker have expired"
+        "\(cause). Other workers take over these jobs when the leases of the silent worker have expired"
       )
     }
     return Finding(
@@ -161,7 +161,7 @@ extension Obstacle {
       Finding(
         "\(use). Haul lowered this limit after refusals and raises it again as requests succeed")
     case IdleReason.unanswered.rawValue:
-      Finding("\(use). Haul starts more transfers once the host has sent a first byte")
+      Finding("\(use). Haul starts more transfers when the host has sent its first byte")
     default: Finding(use, "raise the limit with", "haul host set \(word) --cap N")
     }
   }
@@ -181,10 +181,10 @@ extension Obstacle {
     let error = ErrorClass(rawValue: reason)
     let limit = maxAttempts.map { " of \($0)" } ?? ""
     let number =
-      ErrorTable.isCharged(error) ? attempt.map { ", attempt \($0)\(limit)" } ?? "" : patience
+      ErrorTable.isCharged(error) ? attempt.map { ", number \($0)\(limit)" } ?? "" : patience
     let advice = hasAdvice ? ErrorTable.hint(on: error).map { ". \($0)" } ?? "" : ""
     return Finding(
-      "the last attempt failed with \(reason). The next try is \(isDue ? "due\(late)" : "in \(wait)")\(number)\(advice)"
+      "the last attempt failed with \(reason). The next attempt is \(isDue ? "due\(late)" : "in \(wait)")\(number)\(advice)"
     )
   }
 
@@ -199,7 +199,7 @@ extension Obstacle {
   private var patience: String {
     let limit = maxAttempts.map { " against the limit of \($0)" } ?? ""
     let end = maxWait.map {
-      ". But the job fails if they last for \(HumanFormat.duration(.seconds($0)))"
+      ". But the job fails if these failures last for \(HumanFormat.duration(.seconds($0)))"
     }
     return ". Failures of the host or of the worker do not count\(limit)\(end ?? "")"
   }

@@ -12,7 +12,7 @@ import Testing
     let url = "http://\(closed.address):\(closed.port)/gone"
     let run = try place.start([url] + origin.urls("one"))
     try await run.child.first("word of the first refusal") { output in
-      output.standardError.contains { $0.contains("; next try in ") } ? () : nil
+      output.standardError.contains { $0.contains("; next attempt in ") } ? () : nil
     }
     let database = try await place.database()
     try await database.execute(

@@ -21,7 +21,7 @@ struct TopTests {
       try await screen.type("c")
       try await stage.line(containing: "(films/two)? y/N")
       try await screen.type("n")
-      try await stage.line(containing: "nothing was done")
+      try await stage.line(containing: "nothing was changed")
       try await screen.type("c")
       try await stage.line(containing: "(films/two)? y/N")
       try await screen.type("y")

@@ -216,7 +216,7 @@ import Testing
       #expect(lines.first == "1 job does not run: 1 scheduled.")
       #expect(
         lines.last?.contains(
-          /^1 job: The last attempt failed with rate_limited. The next try is in \w+. Failures of the host or of the worker do not count/
+          /^1 job: The last attempt failed with rate_limited. The next attempt is in \w+. Failures of the host or of the worker do not count/
         ) == true, "\(lines)")
       let job = try await pool.command("job", "1")
       #expect(
@@ -227,7 +227,7 @@ import Testing
       // The advice stands beside it.
       try await eventually("the report to say how long it is tried") {
         try await pool.command("job", "1").contains {
-          $0.contains(/^DOES NOT START .* But the job fails if they last for 1d\w*$/)
+          $0.contains(/^DOES NOT START .* But the job fails if these failures last for 1d\w*$/)
         }
       }
       try await worker.drain()
