@@ -118,15 +118,15 @@ RETURN (SELECT coalesce(haul.whole(sum(upper(r)::numeric - lower(r))), 0) FROM u
 COMMENT ON FUNCTION haul.range_bytes(int8multirange) IS
   'Returns the number of bytes in a multirange. Unbounded ranges do not count.';
 
--- host.failures: 0 = the host has answered; above 0 = number of consecutive failures; -1 = the host has not answered
--- yet; -2 = a transfer has waited for its first byte in vain, and the host has not answered since.
+-- host.failures: 0 = the host has answered; above 0 = number of consecutive failures; -1 = the host has never answered;
+-- -2 = a transfer got no first byte in time, and the host has not answered since then.
 CREATE OR REPLACE FUNCTION haul.places(p_cap integer, p_failures integer) RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$ SELECT CASE WHEN p_failures <> 0 THEN 1 ELSE p_cap END $$;
 COMMENT ON FUNCTION haul.places(integer, integer) IS
   'Returns how many concurrent transfers a host may have now. p_cap: the limit of the host. p_failures: the column '
   'failures of the table host; above 0 = the number of consecutive failures, below 0 = the host has never answered, or '
-  'has not answered since a transfer waited for it in vain. Returns p_cap if p_failures is 0. Otherwise returns 1, so '
-  'that one transfer at a time tests the host.';
+  'has not answered since a transfer got no first byte in time. Returns p_cap if p_failures is 0. Otherwise returns 1, '
+  'so that one transfer at a time tests the host.';
 
 CREATE OR REPLACE FUNCTION haul.starts(p_interval interval, p_burst integer, p_next_start timestamptz,
   p_now timestamptz)

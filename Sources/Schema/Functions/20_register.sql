@@ -28,9 +28,9 @@ BEGIN
           WHERE i.marker = v_store.marker), 'another database')
         USING ERRCODE = 'HA003', HINT = CASE
           WHEN EXISTS (SELECT FROM haul.store_instance i WHERE i.marker = v_store.marker)
-            THEN 'Use --store with that name.'
-          ELSE format(
-            'Use that database, or add the directory here: haul store init --adopt %s DIRECTORY', v_store.store)
+            THEN 'Use the name of that store in --store.'
+          ELSE format('Use that database. Or use the directory in this pool too: haul store init --adopt %s DIRECTORY',
+            v_store.store)
           END;
     END IF;
     v_instances := v_instances || v_instance;

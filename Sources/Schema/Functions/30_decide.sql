@@ -12,7 +12,7 @@ RETURN CASE
 END;
 COMMENT ON FUNCTION haul.disposition(text) IS
   'Returns what an error class means for the job and its host. permanent: a retry cannot help, so the job fails. kept: '
-  'as permanent, but Haul keeps the saved bytes of the job for ''haul retry''. job: the job has a problem, so Haul '
+  'like permanent, but Haul keeps the saved bytes of the job for ''haul retry''. job: the job has a problem, so Haul '
   'retries it until max_attempts attempts have failed. host: the host that answered has a problem, so no job of this '
   'host starts for a while. worker: the worker has a problem, so Haul retries the job later with any worker. If the '
   'result is host or worker, the attempt does not count toward max_attempts.';
@@ -27,9 +27,9 @@ CREATE OR REPLACE FUNCTION haul.is_silence(p_error text, p_status integer, p_hos
 LANGUAGE sql IMMUTABLE
 RETURN coalesce(p_error IN ('timeout', 'silent') AND p_status IS NULL AND p_host IS NULL, false);
 COMMENT ON FUNCTION haul.is_silence(text, integer, text) IS
-  'Returns whether a transfer that failed with p_error waited in vain for the first byte from the job''s own host. '
-  'p_status: the HTTP status that the transfer received; NULL = none. p_host: the host that was asked last, for '
-  'example after a redirect; NULL = the job''s own host.';
+  'Returns whether a transfer failed with p_error because the job''s own host sent no first byte in time. p_status: '
+  'the HTTP status that the transfer received; NULL = none. p_host: the host that was asked last, for example after a '
+  'redirect; NULL = the job''s own host.';
 
 CREATE OR REPLACE FUNCTION haul.error_of(p_error text, p_status integer, p_host text, p_failures integer) RETURNS text
 LANGUAGE sql IMMUTABLE
@@ -152,5 +152,5 @@ COMMENT ON FUNCTION haul.decide(text, text, text, integer, integer, integer, int
   'if the host asks for more. p_tries: how many attempts of this job in a row failed because of its host. p_busy: how '
   'many times the host refused this job before while it served other jobs; NULL = the host did not refuse this attempt '
   'in this way. p_refused: whether all live workers have refused the job. p_dice: a random number in [0, 1). Returns '
-  'the job''s state and error, whether the attempt counts against the job (charged), the delay until the next try, and '
-  'how long to block the host (NULL = do not block it).';
+  'the job''s state and error, whether the attempt counts against the job (charged), the delay until the next attempt, '
+  'and how long to block the host (NULL = do not block it).';

@@ -12,12 +12,12 @@ COMMENT ON FUNCTION haul.end_leases(bigint, jsonb) IS
   'Ends leases of worker p_worker; NULL = of any worker. p_endings: an array with an ending for each lease, {"job", '
   '"token", "result": completed, failed, released or rescued}. An ending may also have "error", "message", "status", '
   '"retry_after": seconds, "host": the host that answered, "bytes", "path", "digest", "fetched", "resumed_at", '
-  '"changes", "range_unsafe": true if a range request was answered wrongly, "source": as in the table outcome. Returns '
-  '[{"job", "token", "state", "delay": seconds, "cause": error class}]. An ending changes nothing and is missing from '
-  'the reply if its token is not the token of the job''s current lease. If the data of a job raise an error (SQLSTATE '
-  'class 22, 23 or 54), this job fails with the error class internal and the other leases end normally. If another '
-  'session locks rows of an ending for longer than 200 ms, the lease stays and the ending is missing from the reply. '
-  'Pass this ending to another call. Locks leases in job order.';
+  '"changes", "range_unsafe": true if the server answered a range request wrongly, "source": as in the table outcome. '
+  'Returns [{"job", "token", "state", "delay": seconds, "cause": error class}]. An ending changes nothing and is '
+  'missing from the reply if its token is not the token of the job''s current lease. If the data of a job raise an '
+  'error (SQLSTATE class 22, 23 or 54), this job fails with the error class internal and the other leases end '
+  'normally. If another session locks rows of an ending for longer than 200 ms, the lease stays and the ending is '
+  'missing from the reply. Pass this ending to another call. Locks leases in job order.';
 
 CREATE OR REPLACE FUNCTION haul.end_together(p_worker bigint, p_endings jsonb) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off

@@ -66,7 +66,7 @@ BEGIN
         v_done := v_done || haul.end_together(p_worker, jsonb_build_array(v_ending));
       EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded THEN
         v_done := v_done || haul.set_aside(p_worker, v_ending -> 'job', v_ending -> 'token',
-          format('the database cannot end this job: %s (%s)', SQLERRM, SQLSTATE));
+          format('the database cannot record the end of this job: %s (%s)', SQLERRM, SQLSTATE));
       END;
     EXCEPTION WHEN lock_not_available THEN
       EXIT;

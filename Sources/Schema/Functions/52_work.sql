@@ -148,7 +148,7 @@ COMMENT ON FUNCTION haul.work(bigint, text, bigint, jsonb, text[], integer) IS
   'registered for, or of stores closed by close_store(). A worker holds at most most_leases() jobs. Returns '
   '{"settled": [{"job", "token", "state", "delay", "cause"}], "claimed": [leases], "contended": true = another session '
   'held due jobs, ask again soon, "wait": seconds until the next known job is due, "draining", "later": [tokens]}. '
-  '"later" has leases that another session blocks; pass their endings to a later call. No list has lost leases.';
+  '"later" has leases that another session blocks; pass their endings to a later call. Lost leases are not listed.';
 
 CREATE OR REPLACE FUNCTION haul.claim_jobs(
   p_worker bigint, p_call bigint, p_claim bigint, p_queues text[], p_free_slots integer, p_seen jsonb,

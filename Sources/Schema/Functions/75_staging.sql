@@ -171,7 +171,7 @@ BEGIN
   v_queue := haul.queue_named(p_queue);
   PERFORM haul.renew_submission(p_submission);
   IF p_staged <> (SELECT count(*) FROM haul.staging s WHERE s.submission = p_submission) THEN
-    RAISE EXCEPTION 'some of the % staged lines are missing', p_staged USING ERRCODE = 'HA007',
+    RAISE EXCEPTION 'some of the % lines that this submission sent are missing', p_staged USING ERRCODE = 'HA007',
       HINT = 'Submit the list again.';
   END IF;
   -- Collect hashes of paths that need a closer check. Hashes of millions of paths fit into memory, but the paths would

@@ -82,7 +82,7 @@ END
 $$;
 COMMENT ON FUNCTION haul.forgive(bigint[]) IS
   'Resets the history of jobs that the caller queues again. Earlier attempts no longer count against max_attempts. '
-  'Changes of the source file in earlier attempts no longer keep the job from resuming.';
+  'Changes of the source file in earlier attempts no longer prevent a resume.';
 
 -- A waiting or running job downloads the current file anyway. An outcome exists only when no lease does, so no job
 -- becomes claimable while a lease may still be in use. A file that existed before a job with if_exists skip may not be

@@ -1,5 +1,5 @@
--- For users who want files now, earlier jobs with the paths of new lines take over these lines, whatever happened to
--- the jobs. Call resubmit() before submit(), which creates jobs from the remaining lines.
+-- For users who want files now: if an earlier job has the path of a new line, the job takes over this line, whatever
+-- state the job has. Call resubmit() before submit(), which creates jobs from the remaining lines.
 
 CREATE OR REPLACE FUNCTION haul.wants_anew(p_options jsonb) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
@@ -207,8 +207,7 @@ BEGIN
   FROM haul.job j LEFT JOIN haul.lease l ON l.job = j.id LEFT JOIN haul.worker w ON w.id = l.worker
   WHERE j.id = ANY (p_jobs) AND NOT j.id = ANY (coalesce(p_free, '{}')) ORDER BY j.id LIMIT 1;
   IF v_busy.worker IS NOT NULL THEN
-    RAISE EXCEPTION '"%" is being downloaded by worker % (%, pid %) now', v_busy.path, v_busy.worker, v_busy.machine,
-      v_busy.pid
+    RAISE EXCEPTION 'worker % (%, pid %) is downloading "%" now', v_busy.worker, v_busy.machine, v_busy.pid, v_busy.path
       USING ERRCODE = 'HA007',
       HINT = 'Wait until this worker has finished, or stop it.';
   ELSIF FOUND THEN

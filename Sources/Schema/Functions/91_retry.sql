@@ -11,7 +11,7 @@ BEGIN
   PERFORM haul.arm_jobs(v_jobs);
   PERFORM pg_notify('haul', 'queues:all');
   -- haul verify calls this for one file after another, which may take hours.
-  PERFORM haul.note_operation('verify --requeue', 'files that are not as recorded', cardinality(v_jobs), v_jobs,
+  PERFORM haul.note_operation('verify --requeue', 'missing and damaged files', cardinality(v_jobs), v_jobs,
     '1 day');
   RETURN cardinality(v_jobs);
 END
@@ -84,7 +84,7 @@ $$;
 COMMENT ON FUNCTION haul.retry(jsonb, integer, bigint, text, timestamptz) IS
   'Queues failed and cancelled jobs of a selector again and forgives their earlier attempts, which then no longer '
   'count. Call it like pause(). The first call also withdraws all cancellations that workers have not carried out. If '
-  'a job is selected by id and waits for its next try, it becomes due at once. p_if_exists (fail, skip, replace or '
+  'a job is selected by id and waits for its next attempt, it becomes due at once. p_if_exists (fail, skip, replace or '
   'rename): what the jobs do from now on if their file exists; NULL = as before. p_since: "since" of the first reply. '
   'Later calls then skip jobs that fail or are cancelled after the first call. If the setting haul.action is ''cancel '
   '--undo'', the view operations lists the command under this name.';

@@ -1,5 +1,5 @@
--- Every statement may find its work done.
+-- Each statement also works on a database where its change was made already.
 
--- These functions return or take something else than before.
+-- The new versions of these functions have other arguments or results.
 DROP FUNCTION IF EXISTS haul.take_back_command(jsonb, text, text, integer);
 DROP FUNCTION IF EXISTS haul.resume(jsonb, integer, bigint);

@@ -14,7 +14,7 @@ RETURN regexp_replace(regexp_replace(p_url, '^([a-zA-Z][a-zA-Z0-9+.-]*://)[^/?#]
   '\1…', 'gi');
 COMMENT ON FUNCTION haul.redacted(text) IS
   'Returns the URL for display. Removes the user name and password. Replaces the values of parameters that sign or '
-  'authorise the request by "…". Treats a parameter with a percent-encoded name in the same way.';
+  'authorise the request with "…". Treats a parameter with a percent-encoded name in the same way.';
 
 CREATE OR REPLACE FUNCTION haul.shown_options(p_options jsonb) RETURNS jsonb
 LANGUAGE sql IMMUTABLE
@@ -116,12 +116,12 @@ JOIN haul.host h ON h.id = l.host
 JOIN haul.worker w ON w.id = l.worker
 LEFT JOIN haul.progress p ON p.job = l.job AND p.token = l.token
 LEFT JOIN haul.checkpoint c ON c.job = l.job;
-COMMENT ON VIEW haul.running IS 'Jobs under lease now, with their progress at the last heartbeat.';
+COMMENT ON VIEW haul.running IS 'Running jobs, with their progress at the last heartbeat of their workers.';
 COMMENT ON COLUMN haul.running.job IS 'Id of the job.';
 COMMENT ON COLUMN haul.running.worker IS 'Id of the worker that holds the lease.';
 COMMENT ON COLUMN haul.running.machine IS 'Host name of the machine on which the worker runs.';
 COMMENT ON COLUMN haul.running.queue IS 'Name of the job''s queue.';
-COMMENT ON COLUMN haul.running.host IS 'Host whose limit the job counts against.';
+COMMENT ON COLUMN haul.running.host IS 'Host whose transfer limit applies to the job.';
 COMMENT ON COLUMN haul.running.path IS 'Path for the finished file, relative to the root of the store.';
 COMMENT ON COLUMN haul.running.attempt IS '1 for the first lease of the job, 2 for the second, and so on.';
 COMMENT ON COLUMN haul.running.token IS 'Fencing token: the number of the lease. Later leases have higher numbers.';

@@ -119,7 +119,7 @@ LEFT JOIN (
   SELECT n.queue, count(*) AS running FROM haul.lease n GROUP BY n.queue) l ON l.queue = q.id
 WHERE q.deleted_at IS NULL;
 COMMENT ON VIEW haul.queues IS
-  'Queues with exact counts of their waiting and running jobs. Counting a million queued jobs takes some tenths of a '
+  'Queues with exact counts of their waiting and running jobs. Counting a million queued jobs takes a few tenths of a '
   'second. PostgreSQL counts jobs only for the columns that you select.';
 COMMENT ON COLUMN haul.queues.queue IS 'Queue name.';
 COMMENT ON COLUMN haul.queues.store IS 'Name of the store that the queue''s files are saved in.';
@@ -129,12 +129,12 @@ COMMENT ON COLUMN haul.queues.interrupted IS
   'Number of jobs that have a part file and wait for a worker that mounts the directory with this file.';
 COMMENT ON COLUMN haul.queues.scheduled IS 'Number of jobs that start at a later time.';
 COMMENT ON COLUMN haul.queues.held IS 'Number of paused jobs.';
-COMMENT ON COLUMN haul.queues.running IS 'Number of jobs under lease.';
+COMMENT ON COLUMN haul.queues.running IS 'Number of running jobs.';
 COMMENT ON COLUMN haul.queues.rate IS
   'Current rate of all the queue''s transfers in bytes per second, including transfers that have just ended.';
 COMMENT ON COLUMN haul.queues.max_running IS
   'Maximum number of the queue''s jobs that run at once, pool-wide; NULL = no limit.';
-COMMENT ON COLUMN haul.queues.weight IS 'How often a worker looks in this queue first, relative to other queues.';
+COMMENT ON COLUMN haul.queues.weight IS 'How often a worker looks in this queue first, compared with its other queues.';
 COMMENT ON COLUMN haul.queues.defaults IS
   'Default options of new jobs. Options that are set for a job take precedence.';
 COMMENT ON COLUMN haul.queues.workers IS
@@ -228,7 +228,7 @@ CROSS JOIN LATERAL (
 WHERE h.blocked_until > clock_timestamp() OR NOT EXISTS (SELECT FROM haul.host_name n WHERE n.id = h.id AND NOT n.used);
 COMMENT ON VIEW haul.hosts IS 'Hosts with their limits, and the reason why no more of their jobs start.';
 COMMENT ON COLUMN haul.hosts.host IS 'Host name, with the port unless it is the default port.';
-COMMENT ON COLUMN haul.hosts.running IS 'Number of jobs under lease that count against the host''s limit.';
+COMMENT ON COLUMN haul.hosts.running IS 'Number of running jobs that count toward the host''s limit.';
 COMMENT ON COLUMN haul.hosts.cap IS
   'Maximum number of concurrent transfers now, pool-wide. Lower than policy_cap after the host has refused requests.';
 COMMENT ON COLUMN haul.hosts.waiting IS
@@ -314,15 +314,15 @@ LEFT JOIN (
     AND NOT EXISTS (SELECT FROM haul.outcome o WHERE o.job = c.job)
   GROUP BY 1) w ON w.batch = b.id;
 COMMENT ON VIEW haul.batches IS
-  'Batches: groups of jobs submitted together. The job counts are stored and updated with each change, so reading '
-  'them does not count rows.';
+  'Batches: groups of jobs submitted together. The job counts are stored and updated with each change, so a query does '
+  'not count rows.';
 COMMENT ON COLUMN haul.batches.batch IS 'Batch name.';
 COMMENT ON COLUMN haul.batches.jobs IS 'Number of jobs.';
 COMMENT ON COLUMN haul.batches.completed IS 'Number of completed jobs.';
 COMMENT ON COLUMN haul.batches.failed IS 'Number of failed jobs.';
 COMMENT ON COLUMN haul.batches.cancelled IS 'Number of cancelled jobs.';
 COMMENT ON COLUMN haul.batches.unfinished IS 'Number of jobs that have not ended.';
-COMMENT ON COLUMN haul.batches.running IS 'Number of jobs under lease now.';
+COMMENT ON COLUMN haul.batches.running IS 'Number of running jobs.';
 COMMENT ON COLUMN haul.batches.bytes IS
   'Total size in bytes of the completed files, plus the bytes that running jobs have downloaded. To get all downloaded '
   'bytes, add waiting_bytes.';

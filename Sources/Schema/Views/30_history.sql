@@ -67,7 +67,7 @@ COMMENT ON COLUMN haul.attempts.changes IS 'How many times the file on the serve
 COMMENT ON COLUMN haul.attempts.status IS 'Last HTTP status; NULL = the server did not answer.';
 COMMENT ON COLUMN haul.attempts.error IS 'Error class; NULL = the attempt did not fail.';
 COMMENT ON COLUMN haul.attempts.message IS 'Error message; NULL = the attempt did not fail.';
-COMMENT ON COLUMN haul.attempts.host IS 'Host whose limit the attempt counted against.';
+COMMENT ON COLUMN haul.attempts.host IS 'Host whose transfer limit applied to the attempt.';
 
 CREATE OR REPLACE VIEW haul.handoffs AS
 SELECT p.job, p.worker AS from_worker, n.worker AS to_worker, p.result AS how, p.ended_at AS released_at,

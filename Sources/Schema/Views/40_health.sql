@@ -176,8 +176,8 @@ FROM (
   FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'haul.job'::regclass) p
 UNION ALL
 SELECT 'stranded_lanes', q.name, coalesce(sum(n.lanes), 0), 'lanes', coalesce(sum(n.lanes), 0) > 0,
-  'lanes that cannot start although their queue is not paused: no live worker serves the queue, or none of them can '
-  'write to its store. A lane is the waiting jobs of one queue for one host'
+  'lanes whose jobs cannot start although their queue is not paused: no live worker serves the queue, or no worker of '
+  'the queue can write to its store. A lane is the waiting jobs of one queue for one host'
 FROM haul.queue q LEFT JOIN (
   SELECT DISTINCT l.queue, l.instance FROM haul.lane l WHERE l.head IS NOT NULL) k
   ON k.queue = q.id AND NOT q.paused AND NOT haul.is_queue_served(q.id, k.instance)
@@ -216,7 +216,7 @@ FROM (SELECT) one LEFT JOIN (
 UNION ALL
 SELECT 'clock_step', NULL, extract(epoch FROM p.step)::double precision, 'seconds',
   coalesce(p.stepped_at > clock_timestamp() - interval '1 day', false),
-  'how far the database''s clock was set back the last time; Haul corrected its waits and leases'
+  'how far the database''s clock was set back the last time; Haul corrected the times of leases and waits'
 FROM (SELECT) one LEFT JOIN haul.pulse p ON true
 UNION ALL
 SELECT 'connections', NULL, c.used, 'of 1', c.used > 0.9, 'share of the server''s connections that are in use'

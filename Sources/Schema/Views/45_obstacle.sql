@@ -73,7 +73,7 @@ BEGIN
         coalesce(sum(p.jobs) FILTER (WHERE p.state <> 'scheduled'), 0) AS due, min(p.job) AS job
       FROM parts p LEFT JOIN away a ON a.queue = p.queue AND a.instance = p.instance
       WHERE p.state <> 'paused' GROUP BY 1, 2, 3),
-    -- Jobs under lease whose worker sends no heartbeats, or has ended.
+    -- Running jobs whose worker sends no heartbeats, or has ended.
     abandoned AS MATERIALIZED (
       SELECT l.worker, q.name AS queue, n.name AS host, w.id IS NOT NULL AS is_silent, count(*) AS jobs,
         min(l.job) AS job

@@ -23,7 +23,7 @@ COMMENT ON COLUMN haul.totals.failed IS 'Number of failed jobs.';
 COMMENT ON COLUMN haul.totals.cancelled IS 'Number of cancelled jobs.';
 COMMENT ON COLUMN haul.totals.unfinished IS 'Number of jobs that have not ended.';
 COMMENT ON COLUMN haul.totals.completed_bytes IS 'Total size in bytes of the files of completed jobs.';
-COMMENT ON COLUMN haul.totals.running IS 'Number of jobs under lease now.';
+COMMENT ON COLUMN haul.totals.running IS 'Number of running jobs.';
 COMMENT ON COLUMN haul.totals.rate IS
   'Current rate of all transfers in bytes per second, including transfers that have just ended.';
 COMMENT ON COLUMN haul.totals.leader_round_at IS

@@ -47,7 +47,7 @@ struct OperationTests {
         try await listed(pool) == [
           "pause: batch films: 3", "resume: job \(jobs[0]): 1", "prioritize: batch films, to 2: 3",
           "cancel: batch films, state paused: 2", "retry: batch films, state cancelled: 2",
-          "verify --requeue: files that are not as recorded: 1",
+          "verify --requeue: missing and damaged files: 1",
           "drain: worker \(worker.caller.worker): -", "rescue: worker \(worker.caller.worker): -",
           "queue pause: queue \(Pool.name): -",
           "host set: host *.test, cap 2, interval 0.5 s: -", "host unset: host *.test: -",

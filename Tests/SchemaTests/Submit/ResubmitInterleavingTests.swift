@@ -29,7 +29,7 @@ struct ResubmitInterleavingTests {
       try await pool.jobs.createQueue("third", store: Pool.name)
       await #expect(
         throws: JobQueueError.busy(
-          "\"a.test/1\" is being downloaded by worker \(worker.caller.worker) (machine, pid 1) now",
+          "worker \(worker.caller.worker) (machine, pid 1) is downloading \"a.test/1\" now",
           hint: "Wait until this worker has finished, or stop it.")
       ) {
         try await pool.commit(

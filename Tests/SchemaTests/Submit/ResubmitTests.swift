@@ -159,7 +159,7 @@ struct ResubmitTests {
       let lines = (1...3).map { Pool.line($0, "https://a.test/\($0)", "a.test/\($0)") }
       await #expect(
         throws: JobQueueError.busy(
-          "\"a.test/1\" is being downloaded by worker \(worker.caller.worker) (machine, pid 1) now",
+          "worker \(worker.caller.worker) (machine, pid 1) is downloading \"a.test/1\" now",
           hint: "Wait until this worker has finished, or stop it.")
       ) { try await pool.resubmit(lines, batch: "new") }
       #expect(try await pool.states() == ["queued": 1, "running": 1])
