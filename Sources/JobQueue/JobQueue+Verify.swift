@@ -50,7 +50,8 @@ package struct FinishedFile: Sendable, Decodable {
   package let digest: String?
 }
 
-/// Counts of the most recently ended jobs: all, those that completed, and the completed ones whose file has no known digest.
+/// The numbers of jobs that ended most recently: all of them, the completed jobs, and the completed jobs without a known
+/// digest.
 package struct DigestCounts: Sendable, Equatable {
   /// The maximum number of jobs that are counted, newest first.
   package static let limit = 1_000_000
@@ -107,7 +108,7 @@ extension JobQueue {
       """, [instances.map(Int64.init)])
   }
 
-  /// Counts the most recently ended jobs, the completed ones among them, and the completed ones whose file has no known digest.
+  /// Counts the jobs that ended most recently: all of them, the completed jobs, and the completed jobs without a known digest.
   package func digestCounts() async throws -> DigestCounts {
     let row = try await rows(
       "SELECT ended, completed, without_digest FROM haul.recorded_digests()", [])[0]

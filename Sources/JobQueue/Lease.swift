@@ -47,8 +47,8 @@ package struct Lease: Sendable, Decodable, Equatable {
   package let rangeUnsafe: Bool?
   /// The file that the job has already downloaded, if the job asks its source for a newer version; otherwise nil.
   package let earlier: EarlierFile?
-  /// The number of consecutive failures of the host; nil if there are none. -1 means that the host has not answered yet. -2
-  /// means that one transfer waited for an answer in vain, and the host has not answered since.
+  /// The number of consecutive failures of the host; nil if there are none. -1 means that the host has never answered. -2
+  /// means that a transfer got no first byte in time, and the host has not answered since then.
   package let hostFailures: Int?
   /// The number of times that the source changed during earlier attempts.
   package let changes: Int?

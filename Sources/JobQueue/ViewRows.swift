@@ -181,13 +181,13 @@ package struct BatchRow: Sendable, Decodable, Equatable {
   package let completedBytes: Int64
   /// The number of downloaded bytes of waiting and paused jobs.
   package let waitingBytes: Int64
-  /// The sum, over all files of waiting and paused jobs, of the fraction that is downloaded. A complete file would add 1.
+  /// The sum of the downloaded fractions of the files of all waiting and paused jobs. A complete file would add 1.
   package let waitingParts: Double
   /// The number of paused jobs, counted up to ``mostHeld``.
   package let held: Int64
   /// The queue of the batch's newest job, if that queue is paused; otherwise nil.
   package let pausedQueue: String?
-  /// The sum, over all running jobs, of the fraction of the file that is downloaded. A file of unknown size adds 0.
+  /// The sum of the downloaded fractions of the files of all running jobs. A file of unknown size adds 0.
   package let runningParts: Double
 
   /// The estimated time left in seconds. Nil if there is no estimate, or if the queue is paused: the waiting jobs start only
@@ -227,7 +227,7 @@ package struct JobCount: Sendable, Decodable, Equatable {
   package let jobs: Int
   /// The number of downloaded bytes of the counted jobs.
   package let bytes: Int64
-  /// The sum, over the files of the counted jobs, of the fraction that is downloaded. A complete file adds 1. Nil if no size is
+  /// The sum of the downloaded fractions of the files of the counted jobs. A complete file adds 1. Nil if no size is
   /// known.
   package let parts: Double?
 }

@@ -12,7 +12,7 @@ package struct Tally {
   package private(set) var pending = 0
   /// The number of bytes of completed files, plus the downloaded bytes of waiting jobs.
   package private(set) var bytes: Int64 = 0
-  /// The sum, over the files of all waiting jobs, of the fraction that is downloaded. A complete file would add 1.
+  /// The sum of the downloaded fractions of the files of all waiting jobs. A complete file would add 1.
   package private(set) var parts = 0.0
   /// The number of failed jobs by error class, if the counts have classes.
   private var errors: [ErrorClass: Int] = [:]

@@ -40,7 +40,7 @@ package struct ProgressFrame: Sendable, Equatable {
   package var cancelled: Int
   /// The number of all files; nil while it is unknown.
   package var all: Int?
-  /// The sum, over all waiting files, of the fraction that is received. A complete file would add 1.
+  /// The sum of the received fractions of all waiting files. A complete file would add 1.
   package var parts: Double
   /// The number of bytes of all files received so far.
   package var bytes: Int64

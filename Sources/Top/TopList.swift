@@ -19,7 +19,8 @@ package struct TopList: Sendable {
   /// The maximum number of visible rows of ended jobs. Only the jobs that ended last stay, because other rows need the room on
   /// a busy pool.
   package static let mostLeaving = 5
-  /// How long a key may still be meant for the previous row after new data have put another row under the cursor.
+  /// How long a key needs confirmation after new data have put another row under the cursor. The user may mean the earlier
+  /// row.
   package static let settling = Duration.seconds(1)
 
   /// The rows in the order in which they were read, including rows of ended jobs that stay for ``lingering`` (5 seconds).

@@ -101,7 +101,7 @@ package final class GetProgress: Sendable {
     case .database(.creating):
       display.say("haul get: creating a database for the queue (only once)")
     case .database(.waiting):
-      setNotice("haul get: waiting for another process to finish starting or stopping the database")
+      setNotice("haul get: waiting until another process has started or stopped the database")
     case .database(.recovering): display.say("haul get: the database is recovering from a crash")
     case .database(.starting): break
     case .submitted(let jobs, let finished, let goingOn):
