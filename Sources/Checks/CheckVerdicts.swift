@@ -30,7 +30,7 @@ package enum CheckVerdicts {
   /// Reports whether the connection has a session of its own or goes through a pooler in transaction mode.
   package static func pooler(hasSessions: Bool) -> CheckFinding {
     hasSessions
-      ? .ok("pooler", "each connection has a session of its own")
+      ? .ok("pooler", "each connection has its own session")
       : .warn(
         "pooler",
         "the pooler is in transaction mode: submit, lists and control commands work through the pooler, but workers, coordinators and migrate do not",

@@ -102,7 +102,7 @@ package struct DatabaseCheck {
     } catch let error as PostgresError where error.sqlState == .insufficientPrivilege {
       findings.append(
         .warn(
-          what, "this user may not see this information",
+          what, "this user is not allowed to see this information",
           "Connect as a user that has the monitor role."))
     } catch {
       let reason = describe(error)

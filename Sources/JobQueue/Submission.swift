@@ -283,7 +283,7 @@ extension SubmissionError: CustomStringConvertible {
         ?? "some lines contradict each other"
     case .overtaken(let message, _): message
     case .miscounted(let counted, let lines):
-      "Haul sent \(lines) URL\(lines == 1 ? "" : "s") to the database, but the database counted \(counted). Some URLs may not have become jobs"
+      "Haul sent \(lines) URL\(lines == 1 ? "" : "s") to the database, but the database counted \(counted). It is possible that some URLs did not become jobs"
     }
   }
 }

@@ -127,7 +127,7 @@ extension DatabaseErrorTable {
     Row(
       .connecting, "certificate file … : Permission denied",
       "private key file … : Permission denied", "revocation list … : Permission denied",
-      cause: "This user may not read a file that the connection string names.",
+      cause: "This user has no permission to read a file that the connection string names.",
       advice:
         "Let this user read the file. The key may also belong to root if this user's group can read it (chmod 640).",
       .configuration),
@@ -148,7 +148,7 @@ extension DatabaseErrorTable {
     Row(
       .connecting, "transaction pooling",
       cause:
-        "A connection pooler gives each transaction another session, but this command needs a session of its own.",
+        "A connection pooler may use a different session for each transaction, but this command needs its own session.",
       advice: "Use session mode (pool_mode = session), or connect to PostgreSQL itself.",
       .configuration),
     Row(
@@ -182,8 +182,8 @@ extension DatabaseErrorTable {
       .connecting, "3D000", cause: "The database does not exist.",
       advice: "Check the name of the database in --database or HAUL_DATABASE_URL.", .configuration),
     Row(
-      .connecting, "42501", cause: "This user may not connect to the database.",
-      advice: "Ask an administrator for the right to connect.", .notPermitted),
+      .connecting, "42501", cause: "This user has no permission to connect to the database.",
+      advice: "Ask an administrator for this permission.", .notPermitted),
     Row(
       .connecting, "53300",
       cause: "All connections of the server, the role or the database are in use.",

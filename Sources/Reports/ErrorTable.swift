@@ -166,13 +166,13 @@ extension ErrorTable {
     case .blockedAddress:
       .init(
         errorClass.retry,
-        "The host's address is private, loopback or link-local, and the worker may not connect to it.",
+        "The host's address is private, loopback or link-local, and the worker is not allowed to connect to it.",
         "If you trust the host, start the worker with the --allow-net that the message names, then run 'haul retry'."
       )
     case .blockedURL:
       .init(
         errorClass.retry,
-        "The URL or a redirect is not valid, has a scheme that the worker does not allow, names a directory or contains credentials. Or Haul may not send a header of the job.",
+        "The URL or a redirect is not valid, has a scheme that the worker does not allow, names a directory or contains credentials. Or Haul refuses to send a header of the job.",
         "Submit another URL, or other headers; for ftp and sftp start the worker with --allow-scheme, then run 'haul retry'."
       )
     case .blockedCredential:
@@ -226,7 +226,7 @@ extension ErrorTable {
     case .notPermitted:
       .init(
         errorClass.retry,
-        "The worker's user may not write to the directory of the file, or the file system is read-only.",
+        "The worker's user has no permission to write to the directory of the file, or the file system is read-only.",
         "Give the user of the workers write permission for the directory in the message, then run 'haul retry'."
       )
     case .openFiles:

@@ -80,7 +80,7 @@ package final class RawTerminal: Sendable {
     }
   }
 
-  /// Writes the bytes from a ``FullScreen``. Returns false, and writes nothing, if this process may not draw now.
+  /// Writes the bytes from a ``FullScreen``. Returns false, and writes nothing, if this process is not allowed to draw now.
   package func draw(_ text: String) -> Bool {
     state.withLock { state in
       guard state.before != nil, Screen.isInForeground(Self.output) else { return false }

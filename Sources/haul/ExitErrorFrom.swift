@@ -143,7 +143,7 @@ extension ExitError {
     switch error {
     case .connectionLost, .timedOut:
       (code, advice) = (
-        .tryAgain, "The database may or may not have carried out the last step. Try again."
+        .tryAgain, "It is not known whether the database carried out the last step. Try again."
       )
     case .decoding, .noSession, .noTransactions, .misuse:
       (code, advice) = (

@@ -294,7 +294,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.refused_option(jsonb) IS
-  'Returns the name of the first option that may not be submitted; NULL = all may be submitted. First returns what '
+  'Returns the name of the first option that submit() refuses; NULL = it refuses none. First returns what '
   'wrong_option() finds. If it finds nothing and p_options without "mirrors" exceeds 64 KiB, returns "options". '
   'Mirrors have their own limits.';
 

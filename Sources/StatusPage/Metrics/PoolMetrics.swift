@@ -130,7 +130,7 @@ struct PoolMetrics: Sendable {
         Double(counted.attempts.map(\.fetched).reduce(0, +))),
       MetricFamily(
         "haul_oldest_snapshot_age_seconds",
-        "Age of the oldest transaction that keeps VACUUM from removing dead rows, among those that this login can see.",
+        "Age of the oldest visible transaction that keeps VACUUM from removing dead rows.",
         counted.oldestSnapshot ?? 0),
     ]
   }

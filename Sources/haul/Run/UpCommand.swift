@@ -136,7 +136,7 @@ struct UpCommand: HaulCommand {
     StandardStream.say(
       """
 
-      Files land in \(place).
+      Files go to \(place).
       Haul downloads at most \(counted(perHost, "file")) at once from one host.
       Use 'haul host set' to change this limit.
       \(rules).\(note)

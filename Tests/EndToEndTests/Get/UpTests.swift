@@ -190,7 +190,7 @@ struct UpTests {
     #expect(resumed[field: "offset"] == "\(GatedFile.half)")
     _ = try await second.child.first("the directory") { output in
       output.standardError.first {
-        $0.hasPrefix("Files land in \(machine.store), as in the last run")
+        $0.hasPrefix("Files go to \(machine.store), as in the last run")
       }
     }
     file.gate.open()
@@ -262,7 +262,7 @@ struct UpTests {
     }
     let up = try machine.start(["up"], format: "text")
     _ = try await up.child.first("the address") { output in
-      output.standardError.first { $0.hasPrefix("Files land in") }
+      output.standardError.first { $0.hasPrefix("Files go to") }
     }
     let list = try machine.directory.write(
       (1...60).map { origin.url("/\($0)") + "\n" }.joined(), to: "list.txt")

@@ -31,7 +31,7 @@ import Testing
       #expect(output.exit == .code(78))
       #expect(output.standardOutput == [])
       let sentence =
-        "haul submit: Haul sent \(given) URL\(given == 1 ? "" : "s") to the database, but the database counted \(counted). Some URLs may not have become jobs."
+        "haul submit: Haul sent \(given) URL\(given == 1 ? "" : "s") to the database, but the database counted \(counted). It is possible that some URLs did not become jobs."
       #expect(output.standardError.count == 1)
       #expect(output.standardError.last?.hasPrefix(sentence) == true, "\(output.standardError)")
       #expect(try await pool.value("SELECT count(*) FROM haul.jobs") == counted)

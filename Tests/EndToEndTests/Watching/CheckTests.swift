@@ -238,7 +238,7 @@ struct CheckTests {
       #expect(
         troubles(unseen.lines) == [
           "fail roles: all four roles exist, but \(stranger) has no rights in this pool",
-          "warn schema: this user may not see this information",
+          "warn schema: this user is not allowed to see this information",
         ])
       try await pool.admin.script("DROP ROLE \"\(monitor)\"; DROP ROLE \"\(stranger)\"")
     }
