@@ -92,9 +92,9 @@ package struct LeaseEnding: Sendable, Encodable, Equatable {
   package var source: [String: String]?
   /// The number of bytes that this attempt received over the network.
   package var fetched: Int64?
-  /// The byte offset at which this attempt resumed; 0 if the attempt started at the beginning.
+  /// The byte offset at which this attempt resumed; 0 if the attempt started from the first byte.
   package var resumedAt: Int64?
-  /// Whether the download could not resume an earlier attempt and started at the beginning. The database ignores this value.
+  /// Whether the download could not resume an earlier attempt and started from the first byte. The database ignores this value.
   package var isAnew: Bool?
   /// The number of times that the source changed during this attempt.
   package var changes: Int?

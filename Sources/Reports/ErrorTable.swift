@@ -56,7 +56,7 @@ package enum ErrorTable {
       word: .internal,
       explanation: .init(
         .never,
-        "The data of the job cause an error in the database. Haul failed this job so that other jobs continue.",
+        "The data of the job cause an error in the database. Haul ended this job as failed, so that other jobs continue.",
         "Read the message, and submit the job with other data. Report this to the Haul developers.")
     ),
   ]

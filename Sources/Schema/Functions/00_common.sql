@@ -76,7 +76,7 @@ CREATE OR REPLACE FUNCTION haul.hold_time() RETURNS interval
 LANGUAGE sql IMMUTABLE AS $$ SELECT interval '5 minutes' $$;
 COMMENT ON FUNCTION haul.hold_time() IS
   'Returns how long an interrupted job waits for a worker that mounts the directory with the part file. After that, '
-  'any worker may start the job from zero.';
+  'any worker may start the job from the first byte.';
 
 CREATE OR REPLACE FUNCTION haul.trouble_memory() RETURNS interval
 LANGUAGE sql IMMUTABLE AS $$ SELECT interval '10 minutes' $$;

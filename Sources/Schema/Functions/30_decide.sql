@@ -115,7 +115,7 @@ BEGIN
         state := v_later;
         host_delay := greatest(p_retry_after, haul.host_backoff(p_host_failures + v_cost, p_dice, v_longest));
         -- A host that serves other jobs has no consecutive failures. But if the port of one job refuses connections,
-        -- each try of this job delays the other jobs. So Haul tries it less and less often.
+        -- each attempt of this job delays the other jobs. So Haul tries it less and less often.
         delay := greatest(p_retry_after, haul.host_backoff(greatest(p_host_failures, p_tries) + v_cost, p_dice,
           v_longest));
       END IF;

@@ -93,7 +93,7 @@ BEGIN
       d.range_unsafe, count(*) AS ended,
       min(d.job) AS head,
       max(extract(epoch FROM d.host_delay)) AS delay,
-      -- Only a job's first try counts: a URL that the host always refuses says nothing about its limit.
+      -- Only a job's first attempt counts: a URL that the host always refuses says nothing about its limit.
       count(*) FILTER (WHERE d.busy = 0 AND d.state = 'scheduled' AND NOT d.charged) AS too_many,
       count(*) FILTER (WHERE haul.is_silence(d.error, d.status, d.host)) AS silent
     FROM decided d

@@ -59,7 +59,7 @@ COMMENT ON COLUMN haul.attempts.charged IS
 COMMENT ON COLUMN haul.attempts.started_at IS 'When the lease began.';
 COMMENT ON COLUMN haul.attempts.ended_at IS 'When the lease ended.';
 COMMENT ON COLUMN haul.attempts.resumed_at IS
-  'Number of bytes that earlier attempts had saved when this attempt began; 0 = it started from the beginning.';
+  'Number of bytes that earlier attempts had saved when this attempt began; 0 = it started from the first byte.';
 COMMENT ON COLUMN haul.attempts.fetched IS
   'Number of bytes received over the network. For a rescued attempt, this is the number that its worker last reported.';
 COMMENT ON COLUMN haul.attempts.durable IS 'Number of bytes of the job that were safe on disk when the lease ended.';
