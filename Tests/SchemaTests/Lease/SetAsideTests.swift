@@ -47,7 +47,10 @@ struct SetAsideTests {
       #expect(try await pool.states() == ["completed": 2, "failed": 1, "queued": 1])
       #expect(
         try await result(pool, leases[1].job)
-          == ["failed", "internal", "the database cannot record the end of this job: poison (\(sqlState))"])
+          == [
+            "failed", "internal",
+            "the database cannot record the end of this job: poison (\(sqlState))",
+          ])
       #expect(
         try await pool.value(
           "SELECT alarming FROM haul.vitals WHERE vital = 'set_aside' AND value = 1"))

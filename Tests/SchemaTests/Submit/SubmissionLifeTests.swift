@@ -166,7 +166,8 @@ struct SubmissionLifeTests {
       let submission = Submission(queue: Pool.name)
       await #expect(
         throws: JobQueueError.busy(
-          "some of the 5 lines that this submission sent are missing", hint: "Submit the list again.")
+          "some of the 5 lines that this submission sent are missing",
+          hint: "Submit the list again.")
       ) { try await pool.jobs.check(submission, key, 5) }
       #expect(try await pool.jobs.check(submission, key, 4).count == 0)
     }
