@@ -50,17 +50,17 @@ extension JobQueue {
     return rows.first
   }
 
-  /// Returns at most `limit` commands of operators, newest first. With `batch`, returns only commands whose target names this
+  /// Returns at most `limit` commands of operators, newest first. With `batch`, returns only commands that name this
   /// batch.
   package func operations(batch: String? = nil, limit: Int) async throws -> [OperationRow] {
     try await view(
       """
       SELECT to_json(v) FROM (
         SELECT o.* FROM haul.operations o
-        WHERE $1::text IS NULL
-          -- A batch name may contain a comma.
-          OR strpos(', ' || o.target || ', ', ', batch ' || $1 || ', ') > 0
-          OR strpos(', ' || o.target || ', ', ', from batch ' || $1 || ', ') > 0
+        WHERE $1::text IS NULL OR $1 = ANY (o.batches)
+          -- Earlier versions of Haul recorded only the target.
+          OR o.batches IS NULL AND (strpos(', ' || o.target || ', ', ', batch ' || $1 || ', ') > 0
+            OR strpos(', ' || o.target || ', ', ', from batch ' || $1 || ', ') > 0)
         ORDER BY o.id DESC LIMIT $2) v
       """, [batch, limit])
   }

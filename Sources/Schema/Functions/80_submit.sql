@@ -48,7 +48,7 @@ BEGIN
   PERFORM haul.renew_submission(p_submission);
   PERFORM haul.note_operation(CASE p_on_duplicate WHEN 'refresh' THEN 'submit, refresh' ELSE 'submit, queue again' END,
     concat_ws(', ', 'batch ' || p_batch, 'queue ' || p_queue), cardinality(v_requeued || v_refreshed),
-    v_requeued || v_refreshed);
+    v_requeued || v_refreshed, p_batches => ARRAY[p_batch]);
   RETURN v_differ || jsonb_build_object('submitted', v_added.jobs, 'requeued', cardinality(v_requeued),
     'refreshed', cardinality(v_refreshed),
     'first', least(v_added.first, (SELECT min(m.job) FROM unnest(v_met) AS m(job))),

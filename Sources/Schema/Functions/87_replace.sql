@@ -66,8 +66,8 @@ BEGIN
   JOIN haul.batch b ON b.id = m.batch
   -- Record one operation for each of the other batches.
   CROSS JOIN LATERAL haul.note_operation(v_action, format('%s, from batch %s', v_target, b.name), cardinality(m.jobs),
-    m.jobs);
-  PERFORM haul.note_operation(v_action, v_target, cardinality(k.jobs), k.jobs)
+    m.jobs, p_batches => ARRAY[p_batch, b.name]);
+  PERFORM haul.note_operation(v_action, v_target, cardinality(k.jobs), k.jobs, p_batches => ARRAY[p_batch])
   FROM (
     SELECT array_agg(j.id) AS jobs FROM haul.job j
     WHERE j.id = ANY (v_free.free) AND (j.batch IS NULL OR j.batch = v_step.batch)) k

@@ -31,10 +31,11 @@ COMMENT ON FUNCTION haul.duration_text(interval) IS
 -- ago. This function skips a row that another session has locked, so that operators never wait for each other.
 CREATE OR REPLACE FUNCTION haul.note_operation(
   p_action text, p_target text, p_jobs bigint DEFAULT NULL, p_first bigint[] DEFAULT NULL,
-  p_within interval DEFAULT '10 seconds') RETURNS void
+  p_within interval DEFAULT '10 seconds', p_batches text[] DEFAULT '{}') RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
   v_target text := left(p_target, 500);
+  v_batches text[] := array_remove(p_batches, NULL);
   v_id bigint;
 BEGIN
   IF p_jobs = 0 THEN
@@ -45,24 +46,24 @@ BEGIN
   WHERE o.id = (
     SELECT k.id FROM haul.operation k
     WHERE k.id > (SELECT max(m.id) FROM haul.operation m) - 100 AND k.pid = pg_backend_pid() AND k.login = session_user
-      AND k.action = p_action AND k.target = v_target AND k.jobs IS NOT NULL
+      AND k.action = p_action AND k.target = v_target AND k.batches = v_batches AND k.jobs IS NOT NULL
       AND k.ended_at > clock_timestamp() - p_within
     ORDER BY k.id DESC LIMIT 1 FOR UPDATE SKIP LOCKED) AND p_jobs IS NOT NULL;
   IF FOUND THEN
     RETURN;
   END IF;
-  INSERT INTO haul.operation (at, ended_at, login, pid, action, target, jobs, first_jobs)
+  INSERT INTO haul.operation (at, ended_at, login, pid, action, target, jobs, first_jobs, batches)
   -- The command began before it changed its first job.
   VALUES (statement_timestamp(), clock_timestamp(), session_user, pg_backend_pid(), p_action, v_target, p_jobs,
-    coalesce(p_first[:100], '{}'))
+    coalesce(p_first[:100], '{}'), v_batches)
   RETURNING id INTO v_id;
   DELETE FROM haul.operation o WHERE o.id IN (
     SELECT k.id FROM haul.operation k WHERE k.id <= v_id - 10000 ORDER BY k.id LIMIT 100 FOR UPDATE SKIP LOCKED);
 END
 $$;
-COMMENT ON FUNCTION haul.note_operation(text, text, bigint, bigint[], interval) IS
+COMMENT ON FUNCTION haul.note_operation(text, text, bigint, bigint[], interval, text[]) IS
   'Records an operator''s command for the view operations. p_action: name of the command. p_target: the jobs, queue, '
   'host or worker that the command is applied to. p_jobs: number of changed jobs; NULL = not a command on jobs. A '
   'command that changed 0 jobs is not recorded. p_first: ids of changed jobs; at most 100 are kept. If the same '
-  'session recorded the same command less than p_within ago, adds to the row of that command. Keeps the newest 10,000 '
-  'commands.';
+  'session recorded the same command less than p_within ago, adds to the row of that command. p_batches: names of the '
+  'batches that p_target names; ignores NULL elements. Keeps the newest 10,000 commands.';

@@ -200,7 +200,8 @@ BEGIN
     changed := cardinality(v_jobs);
     more := changed > 0 OR haul.live_jobs(p_selector, p_what, 1) <> '{}';
   END IF;
-  PERFORM haul.note_operation(p_what, haul.selector_text(p_selector), changed, v_jobs);
+  PERFORM haul.note_operation(p_what, haul.selector_text(p_selector), changed, v_jobs,
+    p_batches => ARRAY[p_selector ->> 'batch']);
 END
 $$;
 COMMENT ON FUNCTION haul.take_out(text, jsonb, integer, bigint) IS
@@ -244,7 +245,7 @@ BEGIN
   more := changed > 0;
   PERFORM haul.move_to_priority(v_jobs, p_priority) WHERE changed > 0;
   PERFORM haul.note_operation('prioritize', format('%s, to %s', haul.selector_text(p_selector), p_priority), changed,
-    v_jobs);
+    v_jobs, p_batches => ARRAY[p_selector ->> 'batch']);
 END
 $$;
 COMMENT ON FUNCTION haul.prioritize(jsonb, smallint, integer) IS

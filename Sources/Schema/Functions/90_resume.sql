@@ -91,7 +91,8 @@ BEGIN
   v_back := v_back || ARRAY(SELECT m.job::bigint FROM jsonb_array_elements_text(v_moved -> 'jobs') AS m(job));
   changed := cardinality(v_back);
   more := changed > 0;
-  PERFORM haul.note_operation('resume', haul.selector_text(p_selector), changed, v_back);
+  PERFORM haul.note_operation('resume', haul.selector_text(p_selector), changed, v_back,
+    p_batches => ARRAY[p_selector ->> 'batch']);
 END
 $$;
 COMMENT ON FUNCTION haul.resume(jsonb, integer, bigint, timestamptz) IS

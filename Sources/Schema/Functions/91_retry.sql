@@ -78,7 +78,8 @@ BEGIN
   more := cardinality(v_ended) = p_limit;
   PERFORM haul.note_operation(
     CASE WHEN current_setting('haul.action', true) = 'cancel --undo' THEN 'cancel --undo' ELSE 'retry' END,
-    haul.selector_text(p_selector), changed, v_jobs || v_late || v_back);
+    haul.selector_text(p_selector), changed, v_jobs || v_late || v_back,
+    p_batches => ARRAY[p_selector ->> 'batch']);
 END
 $$;
 COMMENT ON FUNCTION haul.retry(jsonb, integer, bigint, text, timestamptz) IS

@@ -99,7 +99,8 @@ COMMENT ON COLUMN haul.handoffs.bytes_refetched IS
   'Number of bytes that were downloaded twice, according to the last report of the earlier worker.';
 
 CREATE OR REPLACE VIEW haul.operations AS
-SELECT o.id, o.at, o.ended_at, o.login, o.action, o.target, o.jobs, o.first_jobs FROM haul.operation o;
+SELECT o.id, o.at, o.ended_at, o.login, o.action, o.target, o.jobs, o.first_jobs, o.batches
+FROM haul.operation o;
 COMMENT ON VIEW haul.operations IS
   'The newest 10,000 commands of operators on jobs, queues, hosts or workers. Commands that could have changed jobs '
   'but changed none are left out.';
@@ -114,3 +115,5 @@ COMMENT ON COLUMN haul.operations.jobs IS
 COMMENT ON COLUMN haul.operations.first_jobs IS
   'Ids of up to 100 jobs that the command changed. Empty for a command on a whole batch, because target names the '
   'batch.';
+COMMENT ON COLUMN haul.operations.batches IS
+  'Names of the batches that target names. NULL = an earlier version of Haul recorded the command.';

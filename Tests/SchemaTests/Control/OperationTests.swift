@@ -195,14 +195,71 @@ struct OperationTests {
     }
   }
 
-  @Test func `the commands on a batch with a comma in its name are listed`() async throws {
+  /// The targets of three of these commands begin with the same words, and two of them are equal.
+  @Test func `batches with a comma in their names are told apart`() async throws {
     try await Pool.open { pool in
+      let names = ["films", "films, old", "films, state queued"]
+      for name in names { _ = try await pool.submit(1, batch: name) }
       var batch = JobSelector()
-      batch.batch = "films, old"
-      _ = try await pool.submit(1, batch: "films, old")
+      batch.batch = "films"
+      batch.state = .queued
       _ = try await pool.jobs.control(.pause, batch)
-      let targets = try await pool.jobs.operations(batch: "films, old", limit: 9).map(\.target)
-      #expect(targets == ["batch films, old"])
+      batch.state = nil
+      for name in names.dropFirst() {
+        batch.batch = name
+        _ = try await pool.jobs.control(.pause, batch)
+      }
+      for (name, target) in zip(names, ["films, state queued", "films, old", names[2]]) {
+        let rows = try await pool.jobs.operations(batch: name, limit: 9)
+        #expect(rows.map(\.target) == ["batch \(target)"] && rows.map(\.jobs) == [1], "\(name)")
+      }
+    }
+  }
+
+  @Test func `every kind of command on jobs names its batches`() async throws {
+    try await Pool.open { pool in
+      let jobs = try await pool.submit(2, batch: "films")
+      var batch = JobSelector()
+      batch.batch = "films"
+      for action in [JobAction.pause, .resume, .cancel, .retry] {
+        _ = try await pool.jobs.control(action, batch)
+      }
+      _ = try await pool.jobs.prioritize(batch, to: 2)
+      var one = JobSelector()
+      one.ids = [jobs[0]]
+      _ = try await pool.jobs.control(.cancel, one)
+      let lines = try await pool.jobs.jobs(JobSelector(), limit: 9).map {
+        Pool.line(Int($0.job), $0.url, $0.path)
+      }
+      for duplicate in [Submission.OnDuplicate.skip, .replace] {
+        var submission = Submission(
+          queue: Pool.name, batch: "mine", priority: 5, options: JobOptions())
+        submission.onDuplicate = duplicate
+        _ = try await pool.jobs.submit(submission, lines)
+      }
+      #expect(
+        try await pool.column(
+          "SELECT action || ': ' || array_to_string(batches, ' ') FROM haul.operations ORDER BY id")
+          == [
+            "pause: films", "resume: films", "cancel: films", "retry: films", "prioritize: films",
+            "cancel: ", "submit, queue again: mine", "submit, replace: mine films",
+          ])
+      for (name, count) in [("films", 6), ("mine", 2)] {
+        #expect(try await pool.jobs.operations(batch: name, limit: 9).count == count)
+      }
+    }
+  }
+
+  @Test func `commands that an earlier version recorded are found by their targets`() async throws {
+    try await Pool.open { pool in
+      try await pool.execute(
+        """
+        INSERT INTO haul.operation (at, ended_at, login, pid, action, target, jobs)
+        SELECT now(), now(), 'x', 0, 'pause', 'batch ' || n, 1
+        FROM unnest('{films,films2,"new, from batch films"}'::text[]) n
+        """)
+      let targets = try await pool.jobs.operations(batch: "films", limit: 9).map(\.target)
+      #expect(targets == ["batch new, from batch films", "batch films"])
     }
   }
 
