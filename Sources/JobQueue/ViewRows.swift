@@ -172,7 +172,7 @@ package struct BatchRow: Sendable, Decodable, Equatable {
   package let bytes: Int64
   /// The current download rate in bytes per second.
   package let rate: Int64
-  /// The estimated time until the batch ends, in seconds; nil if it cannot be estimated.
+  /// The estimated time until the batch ends, in seconds; nil if it cannot be estimated, or if ``pausedQueue`` is not nil.
   package let secondsLeft: Double?
   package let submittedAt: String
   /// The operator's command, `cancel` or `pause`, that Haul is carrying out on the whole batch; nil if there is none.
@@ -189,10 +189,6 @@ package struct BatchRow: Sendable, Decodable, Equatable {
   package let pausedQueue: String?
   /// The sum of the downloaded fractions of the files of all running jobs. A file of unknown size adds 0.
   package let runningParts: Double
-
-  /// The estimated time left in seconds. Nil if there is no estimate, or if the queue is paused: the waiting jobs start only
-  /// after a command.
-  package var timeLeft: Double? { pausedQueue == nil ? secondsLeft : nil }
 
   /// Whether the unfinished jobs wait for an operator: none of them runs, and all are paused or their queue is paused.
   package var isPaused: Bool {

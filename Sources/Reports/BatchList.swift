@@ -23,10 +23,10 @@ extension BatchRow {
       text: { HumanFormat.rate($0.rate) }),
     Column(
       "TIME LEFT", key: "time_left", .right,
-      value: { $0.timeLeft.map(JSONValue.double) ?? .null },
+      value: { $0.secondsLeft.map(JSONValue.double) ?? .null },
       text: {
         $0.end ?? ($0.isPaused ? "paused" : nil)
-          ?? $0.timeLeft.flatMap { HumanFormat.timeLeft(.clamped(seconds: $0)) } ?? "-"
+          ?? $0.secondsLeft.flatMap { HumanFormat.timeLeft(.clamped(seconds: $0)) } ?? "-"
       }, style: { $0.isPaused ? .yellow : nil }),
   ]
 

@@ -184,7 +184,7 @@ extension PageState.Batch {
     self.init(
       batch: row.batch, jobs: row.jobs, completed: row.completed, failed: row.failed,
       cancelled: row.cancelled, running: row.running, rate: row.rate, bytes: row.allBytes,
-      parts: row.runningParts + row.waitingParts, secondsLeft: row.timeLeft,
+      parts: row.runningParts + row.waitingParts, secondsLeft: row.secondsLeft,
       steering: row.steering, paused: row.isPaused)
   }
 }

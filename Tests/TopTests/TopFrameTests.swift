@@ -143,9 +143,6 @@ struct TopFrameTests {
       of: #""steering": "pause""#, with: #""paused_queue": "films""#)
     let under: [BatchRow] = try Sample.decoded(text)
     #expect(under[0].noteOnSubmission == nil)
-    #expect(rows[0].timeLeft == 7322 && under[0].timeLeft == nil)
-    let table = Listing(BatchRow.columns).table(under, on: Screen(width: 100))
-    #expect(table.split(separator: "\n")[1].hasSuffix(" -"))
   }
 
   @Test(

@@ -261,14 +261,13 @@ SELECT b.name AS batch, t.jobs, t.completed, t.failed, t.cancelled,
   coalesce(r.running, 0) AS running, t.bytes + coalesce(r.bytes, 0) AS bytes, coalesce(v.rate, 0) AS rate,
   -- The size of waiting jobs is unknown, and so is the size of some running ones. The estimate uses the mean size of
   -- completed jobs, so it needs enough of them. 'haul watch' has the same rule.
-  CASE WHEN v.rate > 0 AND (t.completed >= least(20, t.jobs / 4 + 1)
+  CASE WHEN v.rate > 0 AND q.paused_queue IS NULL AND (t.completed >= least(20, t.jobs / 4 + 1)
     OR r.measured = t.jobs - t.completed - t.failed - t.cancelled) THEN make_interval(secs =>
     least(greatest((r.left_over + (t.jobs - t.completed - t.failed - t.cancelled - r.measured)
       * coalesce(t.bytes::double precision / nullif(t.completed, 0), 0)) / v.rate, r.longest), 1e11)) END AS time_left,
   b.submitted_at, b.sweep AS steering, t.bytes AS completed_bytes, coalesce(w.bytes, 0) AS waiting_bytes,
   coalesce(w.parts, 0) AS waiting_parts,
-  -- This column and the next use the index on batches, once for each displayed row. The ids of a batch are close
-  -- together.
+  -- This column and the next use the index on batches, once for each displayed row. A batch's ids are close together.
   CASE WHEN t.jobs > t.completed + t.failed + t.cancelled THEN (
     SELECT count(*) FROM (
       SELECT d.job FROM haul.held d
@@ -276,10 +275,7 @@ SELECT b.name AS batch, t.jobs, t.completed, t.failed, t.cancelled,
         AND (SELECT j.id FROM haul.job j WHERE j.batch = b.id ORDER BY j.id DESC LIMIT 1)
       LIMIT 1000) s
     WHERE (SELECT j.batch FROM haul.job j WHERE j.id = s.job) = b.id) ELSE 0 END AS held,
-  CASE WHEN t.jobs > t.completed + t.failed + t.cancelled THEN (
-    SELECT CASE WHEN q.paused THEN q.name END FROM haul.queue q
-    WHERE q.id = (SELECT j.queue FROM haul.job j WHERE j.batch = b.id ORDER BY j.id DESC LIMIT 1)) END AS paused_queue,
-  coalesce(r.parts, 0) AS running_parts
+  q.paused_queue, coalesce(r.parts, 0) AS running_parts
 FROM haul.batch b
 LEFT JOIN haul.batch_total k ON k.batch = b.id
 -- Changes that the leader has not added up yet, read once for all batches.
@@ -293,6 +289,10 @@ CROSS JOIN LATERAL (
     coalesce(k.failed, 0) + coalesce(d.failed, 0) AS failed,
       coalesce(k.cancelled, 0) + coalesce(d.cancelled, 0) AS cancelled,
     haul.whole(coalesce(k.bytes, 0)::numeric + coalesce(d.bytes, 0)) AS bytes) t
+CROSS JOIN LATERAL (
+  SELECT CASE WHEN t.jobs > t.completed + t.failed + t.cancelled THEN (
+    SELECT n.name FROM haul.queue n WHERE n.paused AND n.id = (
+      SELECT j.queue FROM haul.job j WHERE j.batch = b.id ORDER BY j.id DESC LIMIT 1)) END AS paused_queue) q
 LEFT JOIN (
   SELECT j.batch, count(*) AS running,
     -- A job that was just taken over has no progress yet, only its checkpoint.
@@ -330,8 +330,8 @@ COMMENT ON COLUMN haul.batches.rate IS
   'Current rate of all the batch''s transfers in bytes per second, including transfers that have just ended.';
 COMMENT ON COLUMN haul.batches.time_left IS
   'Estimated time until the batch ends, at the current rate. The estimate is at least the time that the slowest '
-  'running job needs. It assumes that a waiting file has the mean size of the completed files. NULL until 20 jobs or a '
-  'quarter of the jobs have completed, unless all sizes are known.';
+  'running job needs. It assumes that a waiting file has the mean size of the completed files. NULL while paused_queue '
+  'has a value. Also NULL until 20 jobs or a quarter of the jobs have completed, unless all sizes are known.';
 COMMENT ON COLUMN haul.batches.submitted_at IS 'When the first jobs of the batch were submitted.';
 COMMENT ON COLUMN haul.batches.steering IS
   '''cancel'' or ''pause'' while Haul carries out an operator''s command on the whole batch. Meanwhile, no job of '

@@ -51,4 +51,26 @@ struct BatchViewTests {
       #expect(try await bytes() == [4096, 0, 4096])
     }
   }
+
+  /// The waiting jobs start only after a command.
+  @Test func `no time left is estimated while the queue of the batch is paused`() async throws {
+    try await Pool.open { pool in
+      try await pool.submit(3, batch: "b")
+      let worker = try await pool.worker()
+      try await worker.end(worker.claimOne(), .completed)
+      let lease = try await worker.claimOne()
+      try await worker.heartbeat([lease])
+      try await pool.execute("UPDATE haul.progress SET bytes = 1000, total = 3000, rate = 100")
+      try await pool.execute(
+        "UPDATE haul.worker SET received = '[{\"queue\": \"data\", \"batch\": \"b\", \"rate\": 100}]'"
+      )
+      var settings = QueueSettings()
+      for (isPaused, left) in [(false, 20), (true, nil), (false, 20)] as [(Bool, Double?)] {
+        settings.paused = isPaused
+        try await pool.jobs.setQueue(Pool.name, settings)
+        let row = try #require(try await pool.jobs.batches(["b"], limit: 1).first)
+        #expect(row.secondsLeft == left && (row.pausedQueue != nil) == isPaused)
+      }
+    }
+  }
 }
