@@ -86,7 +86,7 @@ package final class GetProgress: Sendable {
     painter.cancel()
     await painter.value
     sayMore(state.withLock { $0.hostTrouble.end() })
-    for line in state.withLock(\.notes.closing) { display.say("haul get: \(line)") }
+    for line in state.withLock(\.notes.closing) { display.say("haul get: \(line)", as: .warning) }
     // The last progress on the display is the final result.
     if state.withLock(\.isCounting) { display.show(frame([])) }
     return state.withLock { state in
@@ -172,7 +172,7 @@ package final class GetProgress: Sendable {
     let type = ending.source.flatMap { SourceRecord(fields: $0).mediaType }
     let names = [url, ending.path].compactMap(\.self)
     let said = state.withLock { $0.notes.take(ending, mediaType: type, names: names) }
-    if let said { display.say("haul get: \(said)") }
+    if let said { display.say("haul get: \(said)", as: .warning) }
   }
 
   private static func reason(changes: Int) -> String {

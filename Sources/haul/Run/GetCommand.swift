@@ -92,7 +92,7 @@ struct GetCommand: HaulCommand {
         "allow-net", "<cidr>", \.networks, environment: "HAUL_ALLOW_NET",
         "Allow redirects to these private addresses, such as 10.0.0.0/8. URLs that you give need no permission. You can repeat the option."
       ),
-      .flag("quiet", short: "q", \.progress.isQuiet, "Print only errors."),
+      .flag("quiet", short: "q", \.progress.isQuiet, "Print only errors and warnings."),
       .flag(
         "json", \.result.isJSON,
         "Print JSON, one object a line: one for each file when it ends, and a last one with the totals."

@@ -89,16 +89,18 @@ import Testing
       try reply.head("HTTP/1.1 200 OK\nContent-Type: text/html; charset=utf-8\nContent-Length: 4")
       try reply.body("oops")
     }
+    let warnings = [
+      "haul get: film.zip: the server sent a web page, not a .zip file. Check whether the page is an error or a login page. Use --expect-type to refuse web pages.",
+      "haul get: 1 file has the time of the download, because the server sent no modification time",
+    ]
     let output = try await place.get("--remote-time", origin.url("/film.zip"))
     #expect(output.exit == .code(0))
-    #expect(
-      output.said.contains {
-        $0.hasPrefix("haul get: film.zip: the server sent a web page, not a .zip file.")
-      })
-    #expect(
-      output.said.contains(
-        "haul get: 1 file has the time of the download, because the server sent no modification time"
-      ))
+    #expect(output.said.filter(warnings.contains) == warnings, "\(output.said)")
+    // -q hides no warnings.
+    let quiet = try await place.get(
+      "-q", "--remote-time", "--if-exists", "replace", origin.url("/film.zip"))
+    #expect(quiet.exit == .code(0))
+    #expect(quiet.standardOutput == [] && quiet.standardError == warnings)
     try await HaulPool.open { pool in
       let job = try await pool.submit(origin.url("/film.zip"), to: "film.zip")
       #expect(try await pool.worker("--exit-when-idle").exit() == .code(0))
