@@ -111,7 +111,7 @@ struct SubmitCommand: HaulCommand {
     add(reply.conflicts, to: problems)
     problems.listLeftOut(on: display, label: "haul submit")
     try report(reply, batch: batch, display)
-    for warning in warnings { display.say("haul submit: \(warning)") }
+    for warning in warnings { display.say("haul submit: \(warning)", as: .warning) }
     if wait, let batch {
       try await BatchWait(
         jobs: AwaitedJobs(batches: [batch], others: reply.others), label: "haul submit",

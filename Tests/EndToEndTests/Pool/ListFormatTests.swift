@@ -65,9 +65,9 @@ struct ListFormatTests {
       let output = try await waiting.child.result()
       #expect(output.exit == .code(1))
       #expect(
-        output.standardError.first?.hasSuffix(
+        output.notices.first?.hasSuffix(
           "the file has 5000 bytes, but 5001 were expected") == true)
-      #expect(output.standardError.first?.hasPrefix("haul submit: length: ") == true)
+      #expect(output.notices.first?.hasPrefix("haul submit: length: ") == true)
       #expect(try pool.parts() == [])
     }
   }
@@ -155,7 +155,7 @@ struct ListFormatTests {
       #expect(nowhere.standardError.first == wrong[1])
       let taken = try await pool.haul(["submit", "-q", "-i", list, "--skip-bad"])
       #expect(taken.standardOutput == ["2 2"])
-      #expect(taken.standardError == wrong + ["haul submit: skipped 3 lines"])
+      #expect(taken.notices == wrong + ["haul submit: skipped 3 lines"])
     }
   }
 

@@ -20,7 +20,7 @@ struct MirrorListTests {
       let origin = try OriginServer(handler: Site(["/a": Self.file]).answer)
       let place = try directory.write(list(20, origin), to: "list.txt")
       let submitted = try await pool.haul(["submit", "-q", "-i", place])
-      #expect(submitted.exit == .code(0) && submitted.standardError == [])
+      #expect(submitted.exit == .code(0) && submitted.notices == [])
       #expect(try await pool.worker("--exit-when-idle").exit() == .code(0))
       for number in 1...20 {
         let found = try Data(

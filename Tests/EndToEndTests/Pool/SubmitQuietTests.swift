@@ -7,7 +7,7 @@ struct SubmitQuietTests {
   @Test func `-q prints the batch, or the first and the last id`() async throws {
     try await HaulPool.open { pool in
       let first = try await pool.haul(["submit", "-q", "http://h/a", "http://h/b", "http://h/c"])
-      #expect(first.standardOutput == ["1 3"] && first.standardError == [])
+      #expect(first.standardOutput == ["1 3"] && first.notices == [])
       #expect(try await pool.command("submit", "-q", "http://h/b") == ["2 2"])
       #expect(
         try await pool.command("submit", "-q", "http://h/b", "http://h/new", "--batch", "films")
@@ -25,20 +25,41 @@ struct SubmitQuietTests {
     try await HaulPool.open { pool in
       try await pool.command("submit", "http://h/a", "--batch", "films")
       try await pool.command("pause", "--batch", "films")
-      let beside = try await pool.haul(["submit", "http://h/b", "--batch", "films"])
-      #expect(
-        beside.standardError.joined(separator: "\n").contains(
-          "1 job of the batch films is paused. The jobs that you submitted now are not paused. To pause them too, run: haul pause --batch films"
-        ))
-      #expect(
-        try await pool.haul(["submit", "-q", "http://h/c", "--batch", "films"]).standardError == [])
+      // -q does not hide it.
+      for url in [["http://h/b"], ["-q", "http://h/c"]] {
+        let beside = try await pool.haul(["submit", "--batch", "films"] + url)
+        #expect(
+          beside.notices == [
+            "haul submit: 1 job of the batch films is paused. The jobs that you submitted now are not paused. To pause them too, run: haul pause --batch films"
+          ])
+      }
       let queue: String = try await pool.value("SELECT queue FROM haul.jobs LIMIT 1")
       try await pool.command("queue", "pause", queue)
-      let waiting = try await pool.haul(["submit", "http://h/d", "--batch", "films"])
+      for url in [["http://h/d"], ["-q", "http://h/e"]] {
+        let waiting = try await pool.haul(["submit", "--batch", "films"] + url)
+        #expect(
+          waiting.standardError.first
+            == "haul submit: the queue \(queue) is paused. Resume it with: haul queue resume \(queue)"
+        )
+      }
+    }
+  }
+
+  @Test func `-q does not hide that no worker can fetch the jobs`() async throws {
+    try await HaulPool.open { pool in
+      let command = ["submit", "-q", "--not-before", "1h"]
+      let unserved = try await pool.haul(command + ["http://h/a"])
+      #expect(unserved.standardOutput == ["1 1"])
+      #expect(unserved.standardError.count == 1)
+      #expect(unserved.standardError.first?.contains("no worker serves the queue") == true)
+      let worker = try pool.worker()
+      try await worker.event("worker.started")
+      let refused = try await pool.haul(command + ["ftp://h/b"])
       #expect(
-        waiting.standardError.first
-          == "haul submit: the queue \(queue) is paused. Resume it with: haul queue resume \(queue)"
-      )
+        refused.standardError == [
+          "haul submit: no worker of the queue default downloads ftp URLs, so these jobs will fail. Start a worker with --allow-scheme ftp"
+        ])
+      try await pool.stop(worker)
     }
   }
 
@@ -51,7 +72,7 @@ struct SubmitQuietTests {
       #expect(try await pool.worker("--exit-when-idle").exit() == .code(0))
       let output = try await waiting.child.result()
       #expect(output.exit == .code(0))
-      #expect(output.standardOutput == ["films"] && output.standardError == [])
+      #expect(output.standardOutput == ["films"] && output.notices == [])
     }
   }
 
@@ -73,7 +94,7 @@ struct SubmitQuietTests {
         ["submit", "-q", "--batch", "new", "--on-duplicate", "replace", "http://h/d"])
       #expect(quiet.standardOutput == ["new"])
       #expect(
-        quiet.standardError == [
+        quiet.notices == [
           "haul submit: --on-duplicate replace moved 1 job out of other batches: 1 from films"
         ])
       let object = try await pool.haul([
