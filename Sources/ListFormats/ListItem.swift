@@ -1,4 +1,5 @@
-/// An item that a reader returns for a list. Items come in the order of the lines, and notices come last.
+/// An item that a reader returns for a list. Items come in the order of the lines, and messages about the whole list
+/// come last.
 package enum ListItem: Sendable, Equatable {
   case entry(ListEntry)
   /// A line that is not a valid entry: its number, counted from 1, and the reason. The reason is a clause without its full
@@ -6,6 +7,8 @@ package enum ListItem: Sendable, Equatable {
   case problem(line: Int, String)
   /// A message about the whole list: a clause without its full stop, safe to print.
   case notice(String)
+  /// A message that Haul ignores a part of the list: a clause without its full stop, safe to print.
+  case ignored(String)
 }
 
 /// Converts the lines of a list to entries. If an entry spans several lines, it is returned for the line that completes it, or

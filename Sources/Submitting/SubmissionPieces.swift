@@ -74,6 +74,7 @@ package struct SubmissionPieces: AsyncSequence, Sendable {
           case .problem(let line, let reason):
             problems.add(.init(line, at: "\(name):\(line): ", "\(reason)."))
           case .notice(let text): reader.display.say("\(name): \(text)")
+          case .ignored(let text): reader.display.say("\(name): \(text)", as: .warning)
           }
         }
         return lines

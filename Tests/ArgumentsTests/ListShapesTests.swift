@@ -21,7 +21,7 @@ struct ListShapesTests {
         "\(entry.line) \(entry.url)" + (entry.path.map { " > \($0)" } ?? "")
           + (entry.options.digest.map { " # \($0)" } ?? "")
       case .problem(let line, let reason): "\(line)! \(reason)"
-      case .notice(let text): text
+      case .notice(let text), .ignored(let text): text
       }
     }
   }
@@ -244,7 +244,7 @@ struct ListShapesTests {
         case .entry(let entry):
           found.append("\(entry.line) \(entry.url)" + (entry.path.map { " > \($0)" } ?? ""))
         case .problem(let line, let reason): found.append("\(line)! \(reason)")
-        case .notice: break
+        case .notice, .ignored: break
         }
       }
       #expect(found == expected)
@@ -338,7 +338,7 @@ struct ListShapesTests {
     #expect(entry.options.headers == ["Referer: https://h/", "User-Agent: Mozilla/5.0 (X)"])
     #expect(
       items(text, as: nil).last
-        == .notice("Haul ignores these options of aria2: dir with an absolute path, all-proxy")
+        == .ignored("Haul ignores these options of aria2: dir with an absolute path, all-proxy")
     )
   }
 }

@@ -106,7 +106,7 @@ struct ListTests {
       entry(8, "http://h/b"), entry(12, "http://h/c") { $0.directory = "d" },
     ]
     let notices: [ListItem] = [
-      .notice("Haul ignores these options of aria2: split, continue")
+      .ignored("Haul ignores these options of aria2: split, continue")
     ]
     #expect(items(text, as: .aria2) == expected + notices)
     #expect(

@@ -75,7 +75,7 @@ struct Aria2Lines: ListParser {
     }
     if !unknown.isEmpty {
       defer { unknown = [] }
-      return .notice("Haul ignores these options of aria2: \(unknown.joined(separator: ", "))")
+      return .ignored("Haul ignores these options of aria2: \(unknown.joined(separator: ", "))")
     }
     return nil
   }

@@ -61,7 +61,8 @@ struct JSONLines: ListParser {
     if leftOut.isEmpty { return nil }
     defer { leftOut = [] }
     let shown = leftOut.prefix(12).map { SafeText.visible($0) }.joined(separator: ", ")
-    return .notice("Haul ignores these members: \(shown)\(leftOut.count > 12 ? " and others" : "")")
+    return .ignored(
+      "Haul ignores these members: \(shown)\(leftOut.count > 12 ? " and others" : "")")
   }
 }
 

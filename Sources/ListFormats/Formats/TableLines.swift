@@ -8,7 +8,7 @@ struct TableLines: ListParser {
   private var fields: TableFields?
   private var header: TableHeader?
   private var isBroken = false
-  private var notice: String?
+  private var ignored: String?
 
   init(_ choices: ListColumns, fields: TableFields? = nil) {
     self.choices = choices
@@ -50,7 +50,7 @@ struct TableLines: ListParser {
     if !header.leftOut.isEmpty {
       let shown = header.leftOut.prefix(12).map { SafeText.visible($0) }.joined(separator: ", ")
       let rest = header.leftOut.count > 12 ? " and others" : ""
-      notice = "Haul ignores these columns: \(shown)\(rest)"
+      ignored = "Haul ignores these columns: \(shown)\(rest)"
     }
     return header.isEntry ? .entry(try header.entry(cells, line: line.number)) : nil
   }
@@ -63,7 +63,7 @@ struct TableLines: ListParser {
   }
 
   mutating func finish() -> ListItem? {
-    defer { notice = nil }
-    return notice.map { .notice($0) }
+    defer { ignored = nil }
+    return ignored.map { .ignored($0) }
   }
 }
