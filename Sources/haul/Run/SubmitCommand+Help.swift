@@ -4,10 +4,11 @@ import ListFormats
 /// The texts of `haul submit --help`.
 extension SubmitCommand {
   static let discussion = """
-    Haul reads and checks all lines before it creates the first job. If lines are wrong, it lists them and \
-    exits with 65. You can repeat a submission: Haul skips lines whose job exists, but queues failed jobs \
-    again. Haul submits more than 100,000 lines in several steps. If the command is interrupted between two \
-    steps, run the same command again to continue. Files go to the queue's store under host/path/name.
+    Haul reads and checks all lines before it creates the first job. If some lines are wrong, Haul lists them \
+    and exits with 65. You can repeat a submission. Haul skips a line if its job exists already, but queues \
+    the job again if it failed. Haul submits more than 100,000 lines in several steps. If the command is \
+    interrupted between two steps, run the same command again to continue. Files go to the queue's store under \
+    host/path/name.
 
     By default, each worker runs up to 16 jobs at once. In addition, the whole pool runs at most 4 transfers \
     from one host, however many workers run. 'haul worker --concurrency' and 'haul host set' change these \
@@ -18,16 +19,17 @@ extension SubmitCommand {
       private, loopback or link-local addresses   haul worker --allow-net
       ftp, ftps and sftp URLs                     haul worker --allow-scheme
 
-    With --on-duplicate refresh, Haul asks the source of each completed job by ETag or Last-Modified whether \
-    the file has changed. If the source has not changed, the local file stays and Haul downloads no bytes. If \
-    the source has changed, or the local file is missing or has another length, Haul downloads the file again. \
-    The old file stays until the new one is complete. Options that you do not give again keep their values, \
-    except digest and length. A waiting or running job stays unchanged, because it downloads the current file \
-    anyway. To download a damaged file again, use 'haul verify --requeue JOB'.
+    With --on-duplicate refresh, Haul asks the source of each completed job whether the file has changed. It \
+    compares ETag or Last-Modified. If the source has not changed, the local file stays and Haul downloads no \
+    bytes. If the source has changed, or the local file is missing or has another length, Haul downloads the \
+    file again. The old file stays until the new one is complete. An option that you do not give again keeps \
+    its value. But Haul removes the old digest and length, because they describe the old file. A waiting or \
+    running job stays unchanged, because it downloads the current file anyway. To download a damaged file \
+    again, use 'haul verify --requeue JOB'.
 
     A list has one URL a line. Haul skips blank lines and lines that start with #. If tabs separate several \
-    URLs on a line, the further URLs are mirrors. Haul tries them from left to right. Haul recognizes these \
-    other formats by the content:
+    URLs on a line, the first URL is the URL of the job and the others are mirrors. Haul tries them from left \
+    to right. Haul recognizes these other formats by the content:
 
       an aria2 input file     Haul reads out, dir, checksum, header, referer
                               and user-agent
@@ -39,9 +41,9 @@ extension SubmitCommand {
     An option with [=no] also switches off a default: --remote-time=no.
 
     Tables and JSON can have the fields \(OneOf.listed(ListField.names, by: "and")). In JSON, headers and \
-    mirrors are arrays of strings. In a table, tabs separate the headers or mirrors of a cell. Use \
-    --url-column, --name-column and --digest-column for columns with other names, and --extract for any other \
-    text. If a file has another length or digest than the list says, its job fails.
+    mirrors are arrays of strings. In a table, tabs separate the headers or mirrors of a cell. If columns have \
+    other names, use --url-column, --name-column and --digest-column. For any other text, use --extract. If a \
+    file has another length or digest than the list says, its job fails.
 
     Do not put user names, passwords or tokens into a list, a URL or a header: the database would store them. \
     Give the name of a credential instead: --credential films. Workers read the file films in their directory \

@@ -42,7 +42,7 @@ struct SubmitCommand: HaulCommand {
         "Do not start before this time: a duration from now such as 1h30m, or an RFC 3339 time."),
       .flag(
         "wait", \.wait,
-        "Wait until these jobs have ended, including those that were in the queue already. With --batch, wait for the whole batch. Then exit with 0 if all jobs are completed, and with 1 if some failed or were cancelled. Ctrl-C ends only the wait."
+        "Wait until these jobs have ended, including jobs that were already in the queue. With --batch, wait for the whole batch. Then exit with 0 if all jobs are completed, and with 1 if some failed or were cancelled. Ctrl-C ends only the wait."
       ),
       .flag(
         "quiet", short: "q", \.progress.isQuiet,

@@ -17,9 +17,9 @@ struct UpCommand: HaulCommand {
   static let discussion = """
     You do not have to set anything up. 'haul up' has its own database, and other commands on this machine \
     find it while 'haul up' runs. Jobs stay in the database until the next run. The database is in \
-    ~/.local/state/haul (for root: /var/lib/haul) or in HAUL_STATE_DIR. The store for the files is called \
-    main. It has a queue named main and a queue named default, which takes jobs submitted without --queue. \
-    Only this machine can reach the database. For a pool on several machines, see 'haul --help'.
+    ~/.local/state/haul (for root: /var/lib/haul) or in HAUL_STATE_DIR. The store for the files has the name \
+    main. It has two queues: main, and default for jobs that you submit without --queue. Only this machine can \
+    reach the database. For a pool on several machines, see 'haul --help'.
 
     SIGTERM, SIGINT or SIGHUP stops the pool gracefully, and the command exits with 0. The next run continues \
     interrupted downloads. A second signal stops the pool at once, with exit code 75.
@@ -119,7 +119,7 @@ struct UpCommand: HaulCommand {
   private var rules: String {
     let allowed = networks.map(\.description).joined(separator: ", ")
     return networks.isEmpty
-      ? "Haul blocks private networks (use --allow-net CIDR to allow some)"
+      ? "Haul blocks private networks (use --allow-net to allow some of them)"
       : "Haul allows only these private networks: \(allowed)"
   }
 

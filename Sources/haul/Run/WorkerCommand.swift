@@ -33,8 +33,8 @@ struct WorkerCommand: HaulCommand {
     at most 4 transfers from one host, however many workers run. 'haul host set' changes the limit per host.
 
     Haul refuses private, loopback and link-local addresses unless --allow-net allows them. If jobs of a queue \
-    need such addresses, give --allow-net to every worker of the queue: a worker without --allow-net fails \
-    these jobs. Workers do not read http_proxy and similar variables. Use --proxy.
+    need such addresses, give --allow-net to every worker of the queue. On a worker without --allow-net, these \
+    jobs fail. Workers ignore http_proxy and similar variables. Use --proxy instead.
 
     In an environment variable, separate several values with commas and no spaces: \
     HAUL_STORES=films=/srv/films,scratch=/tmp/scratch.
@@ -64,17 +64,19 @@ struct WorkerCommand: HaulCommand {
     credential file again for each job. If this worker lacks the credential of a job, the job waits up to a \
     day for a worker that has it. Haul reads the files of --netrc and --cookies once, at the start.
 
-    A worker without --allow-scheme fails jobs with ftp, ftps or sftp URLs, and a worker without --queue \
-    serves all queues. Give such jobs a queue of their own, and give all other workers their queues with \
-    --queue. For ftp and ftps, Haul logs in anonymously, or with a credential of type basic, which needs TLS. \
-    sftp needs a credential or an entry of --netrc, and the key of the server in --known-hosts.
+    On a worker without --allow-scheme, jobs with ftp, ftps or sftp URLs fail. So give these jobs a queue of \
+    their own. Start all other workers with --queue, and do not name this queue there. A worker without \
+    --queue serves all queues. For ftp and ftps, Haul logs in anonymously or with a credential of type basic. \
+    Haul sends such a credential only over TLS. For sftp, Haul needs a credential or an entry of --netrc, and \
+    the key of the server in the file of --known-hosts.
 
     Haul runs the command of --on-complete at most once for each completion of a job, after the database has \
     recorded the completion. Up to four commands run at once. The command gets HAUL_JOB, HAUL_FILE (the full \
     path), HAUL_PATH (the path in the store), HAUL_STORE, HAUL_QUEUE, HAUL_BATCH, HAUL_HOST, HAUL_URL (without \
-    signatures), HAUL_BYTES, HAUL_FETCHED and HAUL_DIGEST. The output of the command goes to standard error. \
-    Transfers do not wait for the command. If 10,000 commands wait, Haul skips further commands and logs \
-    hook.skipped. Haul kills a command after ten minutes, or 20 seconds after a drain begins.
+    signatures), HAUL_BYTES, HAUL_FETCHED and HAUL_DIGEST. Haul writes the output of the command to standard \
+    error. Transfers do not wait for the command. If 10,000 commands wait already, Haul skips the next \
+    commands and logs hook.skipped. Haul kills a command after ten minutes, or 20 seconds after a drain \
+    begins.
     """
   static let examples = [
     Example(

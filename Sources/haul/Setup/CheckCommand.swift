@@ -15,10 +15,10 @@ struct CheckCommand: HaulCommand {
   static let discussion = """
     Haul prints one line for each finding. The line pool names the database and its server. The line roles \
     says what your login may do. Each line says ok, warn or fail. Below a line with warn or fail, Haul says \
-    what to do. It exits with 0 if no finding is fail. Otherwise it exits with 78, or with the code of the \
-    error if the connection failed. The command changes nothing, except that it creates and removes a \
-    small file below .haul in a store. To check queues and health, Haul reads the whole pool, which takes a \
-    while with millions of jobs.
+    what to do. Haul exits with 0 if no line says fail. Otherwise it exits with 78, or with the code of the \
+    error if the connection failed. The command changes nothing, except that it creates and removes a small \
+    file below .haul in a store. To check queues and health, Haul reads the whole pool, which takes a while \
+    with millions of jobs.
 
     Without --store Haul checks the stores that were initialised on this machine.
     """

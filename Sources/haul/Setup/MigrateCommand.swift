@@ -11,8 +11,8 @@ struct MigrateCommand: HaulCommand {
     In an empty database the command creates the schema haul and its roles. It upgrades an older schema. You \
     can run it at any time on a live pool, and as often as you like. Programs of the previous version continue \
     to work. The command does not touch a newer schema. It replaces newer functions only with --force. If \
-    another session, such as a dump, locks the tables for a minute, the command gives up. The first run needs \
-    a user that may create roles and schemas, but no superuser. A member of \
+    another session, such as a dump, locks the tables for a minute, the command stops and changes nothing. The \
+    first run needs a user that may create roles and schemas. The user need not be a superuser. A member of \
     \(PoolRole.admin.name(RolePrefix.usual)) can upgrade the schema.
 
     Grant a role to each other login, such as: GRANT haul_worker TO alice
@@ -22,10 +22,10 @@ struct MigrateCommand: HaulCommand {
       haul_worker     runs workers and coordinators, and watches the pool
       haul_admin      may do all of this, and manages stores, queues, hosts, workers
 
-    Roles belong to the whole PostgreSQL server. If another pool has \(PoolRole.names(RolePrefix.usual)), this \
-    command stops and changes nothing. Use --role-prefix films to give the new pool \
-    \(PoolRole.names("films")). If two pools share roles, logins of each pool can use the other pool. Later \
-    runs do not change the roles of a pool.
+    Roles belong to the whole PostgreSQL server. If another pool already uses the roles \
+    \(PoolRole.names(RolePrefix.usual)), this command stops and changes nothing. Use --role-prefix films to \
+    give the new pool \(PoolRole.names("films")). If two pools share roles, logins of each pool can use the \
+    other pool. Later runs do not change the roles of a pool.
     """
   static let examples = [
     Example("haul migrate", "Migrates the database that PGHOST and PGDATABASE name."),

@@ -19,8 +19,8 @@ struct StoreInitCommand: HaulCommand {
     machines have local disks, run the command for each disk. Each disk then gets a part of the files, and \
     only workers of that disk can continue an interrupted download there.
 
-    A second run for the same directory changes nothing. Haul refuses a directory whose marker this database \
-    does not know, because the directory belongs to another pool or to a lost database. To use the directory \
+    A second run for the same directory changes nothing. Haul refuses a directory if this database does not \
+    know its marker. Such a directory belongs to another pool or to a lost database. To use the directory \
     anyway, give --adopt.
     """
   static let examples = [

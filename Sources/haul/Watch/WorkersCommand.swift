@@ -19,11 +19,10 @@ struct WorkersCommand: HaulCommand {
       stopped   it has stopped gracefully
 
     RUNNING shows 16+2 if 16 jobs run and 2 more wait for a disk or for a host that does not answer. OF is the \
-    limit of --concurrency. HEARD is the time since the last heartbeat.
+    limit of --concurrency. SEEN is the time since the last heartbeat.
 
     Haul does not list workers that stopped or died, but counts them on standard error. To list these workers \
-    too, use --all or give their ids. Without --all, the output of --json also leaves out these workers. SEEN \
-    is the time since the last heartbeat of the worker.
+    too, use --all or give their ids. Without --all, the output of --json also leaves out these workers.
     """
   static let examples = [
     Example("haul workers", "Lists live workers."),
