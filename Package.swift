@@ -201,7 +201,9 @@ let package = Package(
       exclude: ["Golden"], swiftSettings: strict),
     .testTarget(
       name: "EndToEndTests",
-      dependencies: ["JobModel", "TestSupport", "EmbeddedPostgres", "JobQueue", "Postgres"],
+      dependencies: [
+        "JobModel", "TestSupport", "EmbeddedPostgres", "HaulSystem", "JobQueue", "Postgres",
+      ],
       swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]

@@ -23,10 +23,10 @@ package final class PoolCoordinator: Sendable {
     self.logger = logger
   }
 
-  /// Runs the coordinator until ``stop()`` is called.
+  /// Runs the coordinator until ``stop()`` is called. Calls `onStarted` when the database has accepted the coordinator.
   /// - Throws: errors at the start, such as a schema that is too new or a missing role. Later database errors are logged, and
   ///   the coordinator waits until they pass.
-  package func run() async throws {
+  package func run(onStarted: () -> Void = {}) async throws {
     let configuration = ConnectionConfiguration(
       conninfo: conninfo, applicationName: "haul-coordinator", writes: true)
     let first = try await Connection.connect(configuration)
@@ -38,6 +38,7 @@ package final class PoolCoordinator: Sendable {
     let session = Session(
       configuration, observe: { [logger] in logger.log($0) })
     logger.info(.coordinatorStarted)
+    onStarted()
     let housekeeper = Leadership(lock: session, work: session, logger: logger)
     self.housekeeper.withLock { $0 = housekeeper }
     let task = leadership.withLock { running in

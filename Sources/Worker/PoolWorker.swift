@@ -135,6 +135,7 @@ package final class PoolWorker: Sendable {
     let janitor: Janitor
     let signs: SignWatch?
     let leadership: Leadership
+    let onStarted: (@Sendable () -> Void)?
   }
 
   /// Registers the worker and creates the parts without starting them.
@@ -183,7 +184,8 @@ package final class PoolWorker: Sendable {
         database: database, stores: stores, registration: registration, logger: logger),
       signs: configuration.signsStores
         ? SignWatch(database, stores, registration, watch: watch) : nil,
-      leadership: Leadership(lock: database.control, work: database.work, logger: logger))
+      leadership: Leadership(lock: database.control, work: database.work, logger: logger),
+      onStarted: configuration.onStarted)
   }
 
   /// Makes the parts visible to other threads, and passes on requests that came before they existed.
@@ -206,6 +208,7 @@ package final class PoolWorker: Sendable {
     // The first round of maintenance runs before the first claim, so that nothing of this worker can look like a gap.
     await parts.leadership.runRound()
     parts.logger.info(.workerStarted)
+    parts.onStarted?()
     await parts.watch.closeFull()
     try await parts.loop.run()
     await parts.janitor.sweep()

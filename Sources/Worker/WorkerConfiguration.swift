@@ -27,6 +27,8 @@ package struct WorkerConfiguration: Sendable {
   package var requests = RequestSettings()
   /// The command to run after each completed job; nil for none.
   package var onComplete: String?
+  /// Called on a Swift thread when the worker is registered and is about to claim its first jobs.
+  package var onStarted: (@Sendable () -> Void)?
   /// Called on a Swift thread with each lease that has ended, after the database has recorded the end.
   package var onSettled: (@Sendable (SettledLease) -> Void)?
   /// Called when the worker closes a store because the store is full, cannot be written or hangs. `reason` describes the

@@ -119,5 +119,8 @@ int haul_start(const struct haul_program *program, pid_t *started);
 /// Call it while the process has a single thread.
 void haul_leave_first_process(void);
 
+/// Sends `message` to the datagram socket `name` of a service manager: sd_notify(3). Returns 0 or the error number.
+int haul_notify(const char *name, const char *message);
+
 /// memfd_create(2), closed on exec. Returns a descriptor, or -1 with errno.
 static inline int haul_memory_file(const char *name) { return memfd_create(name, MFD_CLOEXEC); }

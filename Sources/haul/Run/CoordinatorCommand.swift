@@ -37,7 +37,11 @@ struct CoordinatorCommand: HaulCommand {
   func perform() async throws {
     try await database.withConninfo { conninfo in
       let coordinator = PoolCoordinator(conninfo: conninfo, logger: log.logger("coordinator"))
-      StopSignals.stopGracefully { coordinator.stop() }
+      let manager = ServiceManager.ofThisProcess()
+      StopSignals.stopGracefully {
+        manager.stopping()
+        coordinator.stop()
+      }
       let token = try listen.token()
       let page = try listen.address.map { address throws(ListenError) in
         try StatusServer(
@@ -46,7 +50,9 @@ struct CoordinatorCommand: HaulCommand {
           logger: log.logger("page"))
       }
       do {
-        try await coordinator.run()
+        try await manager.watching {
+          try await coordinator.run(onStarted: { manager.ready() })
+        }
       } catch {
         await page?.stop()
         throw error

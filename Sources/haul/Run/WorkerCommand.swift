@@ -145,10 +145,15 @@ struct WorkerCommand: HaulCommand {
       configuration.requests = settings
       configuration.signsStores = true
       configuration.onComplete = onComplete.flatMap { $0.isEmpty ? nil : $0 }
+      let manager = ServiceManager.ofThisProcess()
+      configuration.onStarted = { manager.ready() }
       let worker = try PoolWorker(configuration, logger: log.logger("worker"))
-      StopSignals.stopGracefully { worker.drain() }
+      StopSignals.stopGracefully {
+        manager.stopping()
+        worker.drain()
+      }
       StopSignals.aroundSuspension({ worker.suspend() })
-      try await worker.run()
+      try await manager.watching { try await worker.run() }
     }
   }
 }
