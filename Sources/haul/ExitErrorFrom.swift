@@ -16,14 +16,17 @@ import Worker
 
 /// Converts any error to an exit code and a sentence, with advice for the user.
 extension ExitError {
-  /// Creates the exit code and sentence for `error`. `unknownName` is the code for a name that does not exist. `role` is the
-  /// role of the database that the command needs.
+  /// Creates the exit code and sentence for `error`. `unknownName` is the code for a name that does not exist, `otherVersion`
+  /// the code for a database that does not fit this program. `role` is the role of the database that the command needs.
   ///
   /// The sentence contains no password and no connection string.
-  init(from error: any Error, unknownName: ExitCode = .badInput, role: PoolRole? = nil) {
+  init(
+    from error: any Error, unknownName: ExitCode = .badInput,
+    otherVersion: ExitCode = .configuration, role: PoolRole? = nil
+  ) {
     switch error {
     case let error as ExitError: self = error
-    case let error as JobQueueError: self.init(error, unknownName)
+    case let error as JobQueueError: self.init(error, unknownName, otherVersion)
     case let error as PostgresError where error.sqlState == .uniqueViolation:
       self.init(
         .badInput, "this name is already in use. Nothing was changed. Choose another name."
@@ -70,11 +73,12 @@ extension ExitError {
     )
   }
 
-  private init(_ error: JobQueueError, _ unknownName: ExitCode) {
+  private init(_ error: JobQueueError, _ unknownName: ExitCode, _ otherVersion: ExitCode) {
     let code: ExitCode =
       switch error {
-      case .schemaTooNew, .functionsTooNew, .rolesTaken, .otherPrefix, .schemaTooOld,
-        .schemaMissing, .versionNotServed, .wrongEncoding, .foreignSchema:
+      case .schemaTooNew, .schemaMissing, .versionNotServed: otherVersion
+      case .functionsTooNew, .rolesTaken, .otherPrefix, .schemaTooOld, .wrongEncoding,
+        .foreignSchema:
         .configuration
       case .noSuchName: unknownName
       case .refused, .pathTaken: .badInput

@@ -6,6 +6,9 @@ protocol HaulCommand: Command {
   /// The exit code if a queue, batch, host, job, store or worker does not exist.
   static var codeOfUnknownName: ExitCode { get }
 
+  /// The exit code if the database does not fit the version of this program.
+  static var codeOfOtherVersion: ExitCode { get }
+
   /// The database role with the fewest rights that the command needs; nil if no role has enough rights.
   static var role: PoolRole? { get }
 
@@ -15,13 +18,16 @@ protocol HaulCommand: Command {
 
 extension HaulCommand {
   static var codeOfUnknownName: ExitCode { .badInput }
+  static var codeOfOtherVersion: ExitCode { .configuration }
   static var role: PoolRole? { .monitor }
 
   func run() async throws {
     do {
       try await perform()
     } catch {
-      throw ExitError(from: error, unknownName: Self.codeOfUnknownName, role: Self.role)
+      throw ExitError(
+        from: error, unknownName: Self.codeOfUnknownName, otherVersion: Self.codeOfOtherVersion,
+        role: Self.role)
     }
   }
 }

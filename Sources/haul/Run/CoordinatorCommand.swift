@@ -7,6 +7,8 @@ import StatusPage
 struct CoordinatorCommand: HaulCommand {
   static let name = "coordinator"
   static let role: PoolRole? = .worker
+  // As for workers.
+  static let codeOfOtherVersion = ExitCode.tryAgain
   static let abstract =
     "Run pool maintenance in place of a worker: reclaim work from dead workers and start scheduled jobs."
   static let discussion = """

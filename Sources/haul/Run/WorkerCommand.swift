@@ -27,7 +27,8 @@ struct WorkerCommand: HaulCommand {
     A draining worker claims no more jobs, saves the progress of its running jobs, gives these jobs back and \
     exits with 0. It exits with 75 after a second signal, and if it cannot reach the database for about 20 \
     seconds. Under nohup, SIGHUP has no effect. If a store or queue does not exist, the worker exits with 78. \
-    Repair the configuration before you start it again.
+    Repair the configuration before you start it again. If the database has the schema of another Haul \
+    version, the worker exits with 75.
 
     Two limits apply at the same time. This worker runs up to --concurrency jobs at once. The whole pool runs \
     at most 4 transfers from one host, however many workers run. 'haul host set' changes the limit per host.
@@ -119,6 +120,8 @@ struct WorkerCommand: HaulCommand {
         "Run this command with /bin/sh after each completed job."),
     ] + group(\.credentials) + group(\.requests) + group(\.database) + group(\.log)
   static let codeOfUnknownName = ExitCode.configuration
+  // An upgrade of the database or of the program ends this error, and the service manager restarts the worker until then.
+  static let codeOfOtherVersion = ExitCode.tryAgain
 
   var stores: [MountArgument] = []
   var queues: [PoolName] = []

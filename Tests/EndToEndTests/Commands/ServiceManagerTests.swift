@@ -44,7 +44,7 @@ private final class NotifySocket {
   }
 }
 
-/// What workers and coordinators say to systemd.
+/// What workers and coordinators say to systemd, and how they end if their version does not fit.
 @Suite struct ServiceManagerTests {
   @Test(arguments: ["worker", "coordinator"])
   func `the service manager learns of start, life and stop`(name: String) async throws {
@@ -88,6 +88,26 @@ private final class NotifySocket {
       manager.ready()
       manager.stopping()
       #expect(await manager.watching { true })
+    }
+  }
+
+  /// systemd restarts after 75, and not after 78: an upgrade ends this error.
+  @Test(arguments: [
+    "DELETE FROM haul.migration WHERE version = haul.schema_version()",
+    """
+    INSERT INTO haul.migration (version, name) VALUES (999, 'x');
+    CREATE OR REPLACE FUNCTION haul.oldest_served_version() RETURNS integer LANGUAGE sql AS 'SELECT 999'
+    """,
+  ])
+  func `a database of another version is worth another try`(change: String) async throws {
+    try await HaulPool.open { pool in
+      try await pool.admin.script(change)
+      for process in [try pool.worker(), try pool.start(["coordinator"])] {
+        #expect(try await process.exit() == .code(75))
+        let said = try await process.child.result().standardError.last ?? ""
+        #expect(said.contains("the database has schema version"), "\(said)")
+      }
+      #expect(try await pool.haul(["jobs"]).exit == .code(78))
     }
   }
 }
