@@ -1,5 +1,5 @@
 # What contributors do. Each line calls a script or swift; "make help" lists them.
-.PHONY: help build quick test format release demo bench chaos model fuzz sanitize sizes sql docs
+.PHONY: help build quick test format release package demo bench chaos model fuzz sanitize sizes sql docs
 
 help:      ## list these targets
 	@grep -E '^[a-z]+: .*##' Makefile | sed -E 's/^([a-z]+): +## (.*)/  make \1\t\2/' | expand -t 20
@@ -13,6 +13,8 @@ format:    ## format all Swift files in place
 	swift format --in-place --recursive --parallel Package.swift Plugins Sources Tests Examples
 release:   ## build the program as scripts/quickstart does
 	swift build -c release --product haul --static-swift-stdlib --no-color-diagnostics
+package:   ## build the Debian package in .build/package
+	scripts/package
 demo:      ## kill a worker in the middle of a file and watch another go on
 	scripts/demo
 bench:     ## measure small files beside curl; scripts/bench has more

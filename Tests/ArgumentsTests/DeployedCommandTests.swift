@@ -5,7 +5,7 @@ import Testing
 @testable import Arguments
 @testable import haul
 
-/// The commands and the settings in the files of `deploy` that run Haul in containers.
+/// The commands and the settings in the files of `deploy` that run Haul in containers, and in those of the Debian package.
 struct DeployedCommandTests {
   private static let root = repositoryRoot.appending(path: "deploy")
 
@@ -80,6 +80,34 @@ struct DeployedCommandTests {
       found.formUnion(names)
     }
     #expect(found.count >= 6)
+  }
+
+  /// A setting in a comment counts too: operators remove its "#".
+  @Test(arguments: [
+    ("worker", "worker-main", "haul-worker@"), ("coordinator", "coordinator", "haul-coordinator"),
+  ])
+  func `the package's unit and settings are what its command takes`(
+    name: String, settings: String, unit: String
+  ) throws {
+    let folder = Self.root.appending(path: "debian")
+    let text = try String(
+      contentsOf: folder.appending(path: "etc/\(settings).env"), encoding: .utf8)
+    let pairs = text.matches(of: /(?m)^#?(HAUL_\w+)="?([^"\n]+)"?$/).map {
+      (String($0.1), String($0.2))
+    }
+    let values = Dictionary(uniqueKeysWithValues: pairs)
+    #expect(values.count == text.matches(of: /HAUL_/).count)
+    let command = try #require(Haul.tree.root.children.first { $0.name == name })
+    #expect(Set(values.keys).isSubset(of: command.options.compactMap(\.environment)))
+    let lines = try String(
+      contentsOf: folder.appending(path: "\(unit).service"), encoding: .utf8)
+    let start = try #require(lines.firstMatch(of: /ExecStart=\/usr\/bin\/haul (.+)/)).1
+    let own = lines.matches(of: /Environment=(HAUL_\w+)=(\S+)/).map { (String($0.1), String($0.2)) }
+    let environment = values.merging(own) { _, other in other }
+    #expect(environment["HAUL_DATABASE_URL"] != nil)
+    #expect(fault(start.split(separator: " ").map(String.init), environment) == nil)
+    #expect(
+      lines.contains("EnvironmentFile=/etc/haul/\(settings.replacing("main", with: "%i")).env\n"))
   }
 
   @Test(arguments: ["worker", "coordinator"])
