@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+"""origin.py DIR: serves the files of DIR on port 8000 of loopback, and writes a line for each request to DIR/requests.
+
+A request for the file "large" without Range gets the first half, and then nothing until the client goes away. A request
+with Range gets the rest. So the file becomes complete only if somebody resumes it.
+"""
+
+import http.server
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(sys.argv[1])
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        name = self.path.strip("/")
+        body = (ROOT / name).read_bytes()
+        asked = self.headers.get("Range", "")
+        with (ROOT / "requests").open("a") as log:
+            log.write(f"{name} {asked}\n")
+        match = re.fullmatch(r"bytes=(\d+)-(\d*)", asked)
+        first = int(match[1]) if match else 0
+        last = int(match[2]) if match and match[2] else len(body) - 1
+        self.send_response(206 if match else 200)
+        self.send_header("Content-Length", str(last - first + 1))
+        self.send_header("ETag", '"1"')
+        self.send_header("Accept-Ranges", "bytes")
+        if match:
+            self.send_header("Content-Range", f"bytes {first}-{last}/{len(body)}")
+        self.end_headers()
+        if name == "large" and not match:
+            self.wfile.write(body[:len(body) // 2])
+            self.wfile.flush()
+            self.connection.recv(1)
+            self.close_connection = True
+        else:
+            self.wfile.write(body[first:last + 1])
+
+    def log_message(self, *_):
+        pass
+
+
+http.server.ThreadingHTTPServer(("127.0.0.1", 8000), Handler).serve_forever()
