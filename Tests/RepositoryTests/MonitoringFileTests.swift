@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The dashboard and the alerts use metrics that Haul exports. StatusPageTests compares the same alerts with a running
-/// coordinator, and lets promtool run their tests.
+/// coordinator, and lets promtool run their tests. `scripts/parts/monitoring` asks a Prometheus for every query.
 struct MonitoringFileTests {
   /// The part of a Grafana dashboard that these tests read.
   private struct Dashboard: Decodable {
