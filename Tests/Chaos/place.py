@@ -101,6 +101,8 @@ class Wire:
 
     def __init__(self, number):
         self.number, self.name, self.address, self.uses = number, f"w{number}", None, 0
+        # What starts a program inside.
+        self.enter = ["nsenter", f"--net=/run/netns/{self.name}"]
         run("ip", "netns", "add", self.name)
         run("ip", "link", "add", self.name, "type", "veth", "peer", "name", "eth0", "netns", self.name)
         run("ip", "link", "set", self.name, "master", "lan", "up")

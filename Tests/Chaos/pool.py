@@ -15,7 +15,7 @@ class Program:
 
     def __init__(self, pool, name, arguments, environment=None, wire=None):
         self.pool, self.name, self.arguments, self.wire = pool, name, arguments, wire
-        self.environment = environment or {}
+        self.environment, self.haul_path = environment or {}, pool.haul_path
         self.process, self.life, self.uses = None, None, 0
 
     def start(self):
@@ -25,10 +25,10 @@ class Program:
         if self.wire:
             self.wire.renew()
         log = self.pool.site.path(f"{self.name}-{self.uses}.log")
-        inside = ["nsenter", f"--net=/run/netns/{self.wire.name}"] if self.wire else []
+        inside = self.wire.enter if self.wire else []
         with open(log, "w") as file:
             self.process = subprocess.Popen(
-                [*inside, self.pool.haul_path, *self.arguments], env=self.pool.environment | self.environment,
+                [*inside, self.haul_path, *self.arguments], env=self.pool.environment | self.environment,
                 stdin=subprocess.DEVNULL, stdout=file, stderr=file, cwd=self.pool.site.root)
         address = self.wire.address if self.wire else None
         # A line that is cut stays so, whoever comes to be at the end of it.

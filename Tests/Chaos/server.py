@@ -28,8 +28,12 @@ log_line_prefix = '%m [%p] %a '
 """
 
 
+TRUST = "host all,replication all 10.77.0.0/16 trust\n"
+
+
 class Server:
-    def __init__(self, site):
+    def __init__(self, site, settings="", access=TRUST):
+        """`settings`: more lines for postgresql.conf; `access`: the lines that pg_hba.conf gets."""
         self.site, self.standbys = site, 0
         self.bin = max(glob.glob("/usr/lib/postgresql/*/bin"), key=lambda path: int(path.split("/")[4]))
         self.data, self.log = site.path("postgres", "data"), site.path("postgres", "log")
@@ -37,9 +41,9 @@ class Server:
         shutil.chown(site.path("postgres"), "postgres")
         self.program("initdb", "--username", "postgres", "--auth", "trust", "--encoding", "UTF8", "--locale", "C.UTF-8", "--no-sync")
         with open(f"{self.data}/postgresql.conf", "a") as file:
-            file.write(SETTINGS)
+            file.write(SETTINGS + settings)
         with open(f"{self.data}/pg_hba.conf", "a") as file:
-            file.write("host all,replication all 10.77.0.0/16 trust\n")
+            file.write(access)
         self.start()
         with self.session("postgres") as session:
             session.run("CREATE DATABASE haul")
