@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import HaulSystem
+import Postgres
 import TestSupport
 import Testing
 
