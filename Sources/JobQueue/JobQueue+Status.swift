@@ -72,6 +72,16 @@ extension JobQueue {
       """, [])
   }
 
+  /// Returns the oldest waiting job of each queue in which jobs wait. Reads all hosts with waiting jobs, but few jobs.
+  package func oldestJobs() async throws -> [OldestJob] {
+    try await view(
+      """
+      SELECT to_json(v) FROM (
+        SELECT o.queue, o.job, greatest(extract(epoch FROM clock_timestamp() - o.submitted_at), 0) AS age
+        FROM haul.oldest_jobs o) v
+      """, [])
+  }
+
   private func one<Row: Decodable>(_ sql: String) async throws -> Row {
     let rows: [Row] = try await view(sql, [])
     return rows[0]
@@ -136,6 +146,14 @@ package struct EndedInMinute: Sendable, Decodable, Equatable {
     self.cancelled = cancelled
     self.bytes = bytes
   }
+}
+
+/// A row of the view `haul.oldest_jobs`: the oldest waiting job of one queue.
+package struct OldestJob: Sendable, Decodable, Equatable {
+  package var queue: String
+  package var job: Int64
+  /// The time in seconds since the job was submitted.
+  package var age: Double
 }
 
 /// The number of workers in one state.

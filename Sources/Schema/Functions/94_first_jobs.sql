@@ -40,6 +40,35 @@ COMMENT ON FUNCTION haul.first_ready(boolean, integer, integer, integer) IS
   'priority, the oldest come first. p_interrupted: true = only jobs with a part file, false = only the others. '
   'p_queue: only jobs of this queue; NULL = any. p_host: only jobs of this host; NULL = any.';
 
+-- Finds the oldest waiting job of each queue: for each lane, the first job of each of its priorities. So the call reads
+-- two index entries for most lanes, however many jobs wait.
+CREATE OR REPLACE FUNCTION haul.oldest_ready() RETURNS TABLE (queue integer, job bigint, submitted_at timestamptz)
+LANGUAGE plpgsql STABLE ROWS 10 SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off
+SET enable_sort = off AS $$
+BEGIN
+  RETURN QUERY
+  WITH RECURSIVE first AS (
+    SELECT l.queue, l.host, l.instance, r.priority, r.job FROM haul.lane l CROSS JOIN LATERAL (
+      -- The head is a lower bound. It skips old entries of the index that belong to jobs which have been claimed.
+      SELECT r.priority, r.job FROM haul.ready r
+      WHERE r.queue = l.queue AND r.host = l.host AND r.instance = l.instance
+        AND (r.priority, r.job) >= (l.priority, l.head)
+      ORDER BY r.priority, r.job LIMIT 1) r
+    WHERE l.head IS NOT NULL
+    UNION ALL
+    SELECT f.queue, f.host, f.instance, r.priority, r.job FROM first f CROSS JOIN LATERAL (
+      SELECT r.priority, r.job FROM haul.ready r
+      WHERE r.queue = f.queue AND r.host = f.host AND r.instance = f.instance AND r.priority > f.priority
+      ORDER BY r.priority, r.job LIMIT 1) r)
+  SELECT o.queue, o.job, j.submitted_at FROM (SELECT f.queue, min(f.job) AS job FROM first f GROUP BY f.queue) o
+  JOIN haul.job j ON j.id = o.job;
+END
+$$;
+COMMENT ON FUNCTION haul.oldest_ready() IS
+  'Returns the waiting job with the lowest id of each queue that has waiting jobs. Scheduled and paused jobs do not '
+  'count. The time of the call depends on the number of hosts with waiting jobs, not on the number of jobs.';
+
 -- Finds the jobs that a list shows first. A list reads the rows of haul.jobs by these ids, because sorting the view
 -- would read all of it.
 CREATE OR REPLACE FUNCTION haul.first_jobs(p_selector jsonb, p_limit integer) RETURNS bigint[]

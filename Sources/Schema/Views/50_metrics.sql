@@ -62,4 +62,16 @@ COMMENT ON COLUMN haul.failure_classes.last_host IS 'Host of the job in the colu
 COMMENT ON COLUMN haul.failure_classes.last_message IS 'Error message of the job in the column last_job.';
 COMMENT ON COLUMN haul.failure_classes.last_at IS 'When the job in the column last_job failed.';
 
-GRANT SELECT ON haul.totals, haul.attempt_results, haul.failure_classes TO haul_monitor, haul_submitter, haul_worker;
+CREATE OR REPLACE VIEW haul.oldest_jobs AS
+SELECT q.name AS queue, o.job, o.submitted_at FROM haul.oldest_ready() o JOIN haul.queue q ON q.id = o.queue;
+COMMENT ON VIEW haul.oldest_jobs IS
+  'The oldest waiting job of each queue: the queued or interrupted job with the lowest id. A queue without waiting '
+  'jobs has no row. A query reads all hosts with waiting jobs, but few jobs.';
+COMMENT ON COLUMN haul.oldest_jobs.queue IS 'Name of the queue.';
+COMMENT ON COLUMN haul.oldest_jobs.job IS 'Id of the job.';
+COMMENT ON COLUMN haul.oldest_jobs.submitted_at IS
+  'When the job was submitted. A job that was submitted again keeps its id and has the time of the last submission. A '
+  'retry does not change the time.';
+
+GRANT SELECT ON haul.totals, haul.attempt_results, haul.failure_classes, haul.oldest_jobs
+TO haul_monitor, haul_submitter, haul_worker;

@@ -20,6 +20,8 @@ struct LiveFacts: Sendable {
 /// Facts that count rows. More jobs take longer to count, so they are read less often.
 struct CountedFacts: Sendable {
   var queues: [QueueRow]
+  /// The oldest waiting job of each queue in which jobs wait.
+  var oldestJobs: [OldestJob]
   var hostCounts: [HostCount]
   /// The busiest hosts, at most ``mostHosts``.
   var hosts: [HostRow]
@@ -52,7 +54,8 @@ extension LiveFacts {
 extension CountedFacts {
   init(reading queue: JobQueue) async throws {
     self.init(
-      queues: try await queue.queues(), hostCounts: try await queue.hostCounts(),
+      queues: try await queue.queues(), oldestJobs: try await queue.oldestJobs(),
+      hostCounts: try await queue.hostCounts(),
       hosts: try await queue.hosts(limit: Self.mostHosts),
       batches: try await queue.batches(unfinishedFirst: true, limit: Self.mostBatches),
       batchCount: try await queue.batchCount(withJobs: true),

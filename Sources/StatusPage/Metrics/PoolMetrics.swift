@@ -106,7 +106,7 @@ struct PoolMetrics: Sendable {
     let hosts = Dictionary(uniqueKeysWithValues: counted.hostCounts.map { ($0.whyIdle, $0.hosts) })
     let attempts = Dictionary(
       uniqueKeysWithValues: counted.attempts.map { ($0.result, $0.attempts) })
-    return queues(counted.queues) + [
+    return queues(counted) + [
       MetricFamily(
         "haul_failed_jobs", "Jobs in state failed, by error class.", by: "error",
         Self.bounded(counted.failures.map { ($0.error?.rawValue ?? "unknown", Double($0.jobs)) })),
@@ -135,7 +135,9 @@ struct PoolMetrics: Sendable {
     ]
   }
 
-  private func queues(_ queues: [QueueRow]) -> [MetricFamily] {
+  private func queues(_ counted: CountedFacts) -> [MetricFamily] {
+    let queues = counted.queues
+    let ages = Dictionary(uniqueKeysWithValues: counted.oldestJobs.map { ($0.queue, $0.age) })
     let jobs = queues.flatMap { queue in
       [
         ("queued", queue.queued), ("interrupted", queue.interrupted),
@@ -157,6 +159,10 @@ struct PoolMetrics: Sendable {
       MetricFamily(
         "haul_queue_transfer_bytes_per_second", "Current download rate of the queue's transfers.",
         by: "queue", queues.map { ($0.queue, Double($0.rate)) }),
+      MetricFamily(
+        "haul_queue_oldest_job_age_seconds",
+        "Time since the oldest waiting job of the queue was submitted. If no job waits, it is 0.",
+        by: "queue", queues.map { ($0.queue, ages[$0.queue] ?? 0) }),
     ]
   }
 

@@ -51,7 +51,9 @@ struct StatusPageTests {
         "haul_ended_jobs{state=\"failed\"} 1", "haul_failed_jobs{error=\"http_404\"} 1",
         "haul_workers{state=\"alive\"} 1", "haul_workers{state=\"dead\"} 0",
         "haul_attempts_total{result=\"failed\"} 1", "haul_hosts{state=\"blocked\"} 0",
-        "haul_queue_workers{queue=\"default\"} 1", "haul_jobs_ended_total{state=\"completed\"} 0",
+        "haul_queue_workers{queue=\"default\"} 1",
+        "haul_queue_oldest_job_age_seconds{queue=\"default\"} 0",
+        "haul_jobs_ended_total{state=\"completed\"} 0",
       ] {
         try await eventually("\(line)") { try await page.ask("/metrics").body.contains(line) }
       }

@@ -133,6 +133,7 @@ struct PlanTests {
     "batch_jobs": ["enable_seqscan=off", "enable_bitmapscan=off", "enable_sort=off", "jit=off"],
     "next_due": ["enable_seqscan=off", "enable_bitmapscan=off"],
     "add_jobs": ["enable_nestloop=off", "jit=off"],
+    "oldest_ready": ["enable_seqscan=off", "enable_bitmapscan=off", "enable_sort=off", "jit=off"],
   ]
 
   @Test func `plans are pinned`() async throws {

@@ -31,7 +31,7 @@ struct GrantTests {
       "range_bytes", "whole", "session_grace",
       "live_workers",
       "serving_workers", "held_of", "is_queue_served", "unserved_queues", "stalled_queues",
-      "check_selector", "disposition", "has_class", "first_jobs", "keeps_progress",
+      "check_selector", "disposition", "has_class", "first_jobs", "oldest_ready", "keeps_progress",
       "causes", "live_jobs", "names", "obstacle", "pool_id", "places", "next_start",
       "held_snapshots", "standby_snapshots",
       "open_transactions", "sees_all_sessions", "recorded_digests", "find_jobs",

@@ -50,6 +50,7 @@ struct QueriesTests {
     ],
     "How long until a batch is done?": ["films|4|3|5006000|50000|*|*"],
     "How far is each batch?": ["films|7|2|1|0|43|"],
+    "How old is the oldest waiting job of each queue?": ["data|6|*", "cold|11|*"],
     "Which jobs wait for a retry, and why?": ["5|refusing.test|*|rate_limited"],
     "Which jobs fail again and again?": ["8|2|1|{timeout,NULL}"],
     "How many bytes did resuming save this week?": ["released|2|4096|904"],
