@@ -95,7 +95,10 @@ class Links:
 def main():
     seed, milliseconds, percent, *machines = sys.argv[1:]
     addresses = {name: own.split(",") for name, own in (machine.split("=") for machine in machines)}
-    links = Links(seed, float(milliseconds) / 1000, float(percent) / 100, addresses)
+    try:
+        links = Links(seed, float(milliseconds) / 1000, float(percent) / 100, addresses)
+    except OSError as error:
+        sys.exit(f"machines: cannot make a TUN device: {error}")
     print("ready", flush=True)
     links.run()
     with contextlib.suppress(BrokenPipeError):  # the parent has ended early

@@ -18,6 +18,11 @@ WHERE_IS = "SELECT machine FROM haul.attempts WHERE job = %s AND result = 'compl
 ATTEMPTS = """
 SELECT a.job, a.token, a.result::text, a.resumed_at, w.machine FROM haul.attempt a JOIN haul.worker w ON w.id = a.worker
 ORDER BY a.job, a.token"""
+# Files that a machine may have without the pool's knowledge: its worker finished the download, and lost its lease before it
+# could report that. If the directory is not shared, another machine then downloads the file too.
+LEFT = """
+SELECT DISTINCT s.name, w.machine, j.path FROM haul.attempt a JOIN haul.worker w ON w.id = a.worker JOIN haul.job j ON j.id = a.job
+JOIN haul.queue q ON q.id = j.queue JOIN haul.store s ON s.id = q.store WHERE a.result = 'rescued'"""
 FAILED = "SELECT job, error, message FROM haul.attempt WHERE result = 'failed'"
 # Rows of these queries speak of broken promises: see judge.
 INVARIANTS = {"one state": judge.STATES, "in flight": judge.HOSTS, "one row": judge.TWINS, "token": judge.TOKENS,
@@ -30,6 +35,7 @@ class Proof:
         self.wanted = {(job.url, job.path): job for job in stage.jobs}
         # (store, machine) → the paths of the files that its directory must have.
         self.paths = collections.defaultdict(set)
+        self.left = set()
 
     def violation(self, check, text):
         self.stage.violation(check, text)
@@ -41,6 +47,7 @@ class Proof:
                 self.violation(check, str(row))
         for job, error, message in self.stage.sql(FAILED):
             self.violation("failed attempt", f"job {job}: {error}, {message}")
+        self.left = {(store, name, path) for store, name, path in self.stage.sql(LEFT) if not self.stage.stores[store].shared}
         self.check_jobs()
         self.check_handovers()
         self.check_machines()
@@ -75,9 +82,7 @@ class Proof:
         if not os.path.isfile(path):
             self.violation("missing file", f"job {number} is completed, and {name} has no {job.path} in {store}")
             return
-        origin = hashlib.sha256(job.file.piece(0, 0, job.file.size)).hexdigest()
-        with open(path, "rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
+        origin, found = job.digest, digest(path)
         if found != origin:
             self.violation("file", f"{job.path} of {store} on {name} has the SHA-256 {found}, and {job.url} has {origin}")
 
@@ -97,8 +102,9 @@ class Proof:
             token, _, resumed_at, name = attempts[handover.job][index + 1]
             shared = self.stage.stores[handover.store].shared
             self.checks["hand-overs"] += 1
-            if (name == handover.machine) == shared:
-                self.violation("hand-over", f"{handover}: {name} took it")
+            self.checks["hand-overs to the other machine"] += name != handover.machine
+            if not shared and name != handover.machine:
+                self.violation("hand-over", f"{handover}: {name} took it, and cannot reach its part")
             if resumed_at == 0 and handover.job not in whole:
                 self.violation("hand-over", f"{handover}: {name} began at the first byte")
             resumed[handover.step] += 1
@@ -137,8 +143,19 @@ class Proof:
                 folders[:] = [folder for folder in folders if folder != "lost+found"]
             if relative.split("/")[0] != ".haul":
                 found |= {os.path.normpath(os.path.join(relative, file)) for file in names}
+        jobs = {path: job for (_, path), job in self.wanted.items()}
         for path in found - self.paths[store.name, name]:
-            self.violation("name", f"{store.name} on {name} has {path}, which no job put there")
+            if (store.name, name, path) not in self.left:
+                self.violation("name", f"{store.name} on {name} has {path}, which no job put there")
+            elif digest(os.path.join(root, path)) != jobs[path].digest:
+                self.violation("file", f"{store.name} on {name} has {path} of a rescued attempt, and it is not the origin's")
+            else:
+                self.checks["second copies that a rescued attempt left"] += 1
 
     def directory(self, store, name):
         return self.stage.machines[name].path(self.stage.stores[store].directory)
+
+
+def digest(path):
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,6 +1,7 @@
 """A pool on three machines: one with the database, the coordinator and the origin, two with workers."""
 
 import dataclasses
+import hashlib
 import json
 import os
 import random
@@ -33,7 +34,8 @@ WAVES = 5
 # A large file takes longer than the five seconds between two checkpoints.
 RATES = {"large.test": 200 << 10}
 SIZES = {"large": (2_000_000, 2_600_000), "medium": (200_000, 900_000), "small": (0, 60_000)}
-LARGE = 6  # of a wave
+# Each wave has more large files than one worker can take, so that both have some.
+LARGE, CONCURRENCY = 8, 6
 # How long an event may take to come, in seconds.
 LIMIT = 90
 
@@ -56,6 +58,11 @@ class Job:
     @property
     def path(self):
         return f"wave-{self.wave}/{self.file.number}"
+
+    @property
+    def digest(self):
+        """The SHA-256 of what the origin has."""
+        return hashlib.sha256(self.file.piece(0, 0, self.file.size)).hexdigest()
 
 
 class Site:
@@ -144,7 +151,7 @@ class Stage:
         service = {"HAUL_DATABASE_URL": "service=haul_worker"}
         self.pool.coordinators.append(pool.Program(self.pool, "coordinator", ["coordinator"], service))
         for name in WORKERS:
-            arguments = ["worker", "--allow-net", "10.77.0.0/16", *self.mounts(name)]
+            arguments = ["worker", "--allow-net", "10.77.0.0/16", "--concurrency", str(CONCURRENCY), *self.mounts(name)]
             worker = pool.Program(self.pool, name, arguments, service | {"HOME": machine.HOME}, self.machines[name])
             worker.haul_path = self.machines[name].program(1)
             self.pool.workers.append(worker)

@@ -7,16 +7,17 @@ import time
 
 import logins
 
-# Jobs of a worker that have a checkpoint, which another can resume from.
+# Jobs of a worker that have a checkpoint, which another can resume from, and that will not end within two seconds.
 DURABLE = """
 SELECT l.job, l.token, s.name FROM haul.lease l JOIN haul.checkpoint c ON c.job = l.job AND c.token = l.token
 JOIN haul.queue q ON q.id = l.queue JOIN haul.store s ON s.id = q.store
-WHERE l.worker = %s AND NOT isempty(c.durable) ORDER BY l.job"""
+WHERE l.worker = %s AND NOT isempty(c.durable) AND c.length - upper(c.durable) > 500000 ORDER BY l.job"""
 LEASES = "SELECT count(*) FROM haul.lease WHERE worker = %s"
-# Of these jobs, those that neither have ended nor are in the hands of another worker.
-LEFT = """
-SELECT j.id FROM haul.job j WHERE j.id = ANY (%s) AND NOT EXISTS (SELECT FROM haul.outcome o WHERE o.job = j.id)
-  AND NOT EXISTS (SELECT FROM haul.lease l WHERE l.job = j.id AND l.worker <> %s)"""
+# Of these jobs, those that another worker has or had after this token.
+TAKEN = """
+SELECT count(*) FROM unnest(%s::bigint[], %s::bigint[]) AS h(job, token)
+WHERE EXISTS (SELECT FROM haul.lease l WHERE l.job = h.job AND l.token > h.token)
+  OR EXISTS (SELECT FROM haul.attempt a WHERE a.job = h.job AND a.token > h.token)"""
 TLS = """
 SELECT count(*), count(*) FILTER (WHERE s.ssl) FROM pg_stat_activity a JOIN pg_stat_ssl s ON s.pid = a.pid
 WHERE a.client_addr = ANY (%s::inet[])"""
@@ -50,9 +51,9 @@ def begin(stage):
     without_mount(stage, "beta")
     for name in stage.machines:
         stage.must(name, "check", *stage.mounts(name), service="haul_worker")
-    for program in stage.pool.programs:
-        program.start()
-    stage.wait("both workers register", lambda: all(map(stage.number, stage.pool.workers)))
+    stage.pool.coordinators[0].start()
+    for worker in stage.pool.workers:
+        start(stage, worker)
     sessions, encrypted = stage.sql(TLS, list(stage.addresses))[0]
     if encrypted < sessions or encrypted < len(stage.machines):
         stage.violation("TLS", f"{encrypted} of {sessions} sessions of the machines are encrypted")
@@ -78,7 +79,7 @@ def drain(stage):
     stage.must("alpha", "drain", str(number))
     ended(stage, worker)
     taken(stage, number)
-    worker.start()
+    start(stage, worker)
     stage.submit(3)
 
 
@@ -88,7 +89,7 @@ def kill(stage):
     worker.signal(signal.SIGKILL, "killed")
     worker.wait()
     taken(stage, number)
-    worker.start()
+    start(stage, worker)
     stage.submit(4)
 
 
@@ -104,24 +105,32 @@ def upgrade(stage):
         if name == "beta":
             without_mount(stage, name)
         worker.haul_path = stage.machines[name].program(2)
-        worker.start()
+        start(stage, worker)
     stage.submit(5)
+
+
+def start(stage, worker):
+    """Starts a worker, and waits until it can get jobs: otherwise the other worker gets all of the next wave."""
+    worker.start()
+    stage.wait(f"{worker.life.name} registers", lambda: stage.number(worker))
 
 
 def busy(stage, step, name):
     """Waits until a worker has saved parts of files, and returns its number."""
-    number = stage.wait(f"{name} registers", lambda: stage.number(stage.worker(name)))
+    number = stage.number(stage.worker(name))
     rows = stage.wait(f"{name} has saved a part of a file", lambda: stage.sql(DURABLE, number))
     stage.handovers += [Handover(step, job, token, store, name) for job, token, store in rows]
     return number
 
 
 def taken(stage, number):
-    """Waits until a worker that is away holds nothing, and others have taken what they can reach."""
+    """Waits until a worker that is away holds nothing, and the other one has taken a job whose part it can reach."""
     stage.wait(f"the pool takes the jobs of worker {number}", lambda: stage.sql(LEASES, number)[0][0] == 0)
     step = stage.handovers[-1].step
-    shared = [h.job for h in stage.handovers if h.step == step and stage.stores[h.store].shared]
-    stage.wait(f"another worker has the jobs of worker {number}", lambda: not stage.sql(LEFT, shared, number))
+    shared = [h for h in stage.handovers if h.step == step and stage.stores[h.store].shared]
+    if shared:
+        jobs, tokens = [h.job for h in shared], [h.token for h in shared]
+        stage.wait(f"the other worker takes a job of worker {number}", lambda: stage.sql(TAKEN, jobs, tokens)[0][0])
 
 
 def ended(stage, worker):
