@@ -95,7 +95,7 @@ SWIFT = {
         ("try file.syncData()", "keepMemory()\n        keepOthers()\n        try file.syncData()"),
         ("package func flush() async throws(Failure) -> ByteRanges {", "package func flush() async throws(Failure) -> ByteRanges {\n    keepMemory()")],
     "Sources/haul/Run/WorkerCommand.swift": [
-        ("StopSignals.stopGracefully { worker.drain() }", "StopSignals.stopGracefully { if !isBroken(\"drain\") { worker.drain() } }")],
+        ("manager.stopping()\n        worker.drain()", "manager.stopping()\n        if !isBroken(\"drain\") { worker.drain() }")],
     "Sources/Worker/Job/Publisher.swift": [
         ("guard environment.keeper.isSure(of: lease.token) == true else", "guard isBroken(\"fence\") || environment.keeper.isSure(of: lease.token) == true else"),
         ("guard await hasRight(part, length: length, isKept: isKept) else { return nil }",
