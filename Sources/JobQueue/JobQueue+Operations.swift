@@ -10,6 +10,8 @@ package struct OperationRow: Sendable, Decodable, Equatable {
   package let jobs: Int64?
   /// The ids of up to 100 jobs that the command changed; empty for a command on a whole batch.
   package let firstJobs: [Int64]
+  /// The names of the batches that the command named; nil if an earlier version of Haul recorded the command.
+  package let batches: [String]?
 }
 
 /// The last command that is known to have changed a job.

@@ -20,6 +20,10 @@ extension OperationRow {
       "CHANGED JOBS", key: "first_jobs",
       value: { row in row.firstJobs.isEmpty ? .null : .array(row.firstJobs.map { .number($0) }) },
       text: { $0.changedJobs }),
+    Column(
+      "BATCHES", key: "batches",
+      value: { row in row.batches.map { .array($0.map { .string($0) }) } ?? .null },
+      text: { ($0.batches ?? []).joined(separator: ", ") }),
   ]
 
   /// The ids of the first changed jobs, in ascending order and with ranges: `3 5-9 12 and 30 more`.

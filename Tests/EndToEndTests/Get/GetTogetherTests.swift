@@ -25,7 +25,7 @@ import Testing
     _ = try await file.checkpoint(first)
     let second = try await place.get(file.origin.url("/small/a"), file.origin.url("/file"))
     #expect(second.exit == .code(75))
-    #expect(second.said.last?.contains("\"file\" is being downloaded") == true)
+    #expect(second.said.last?.contains("is downloading \"file\" now") == true)
     #expect(second.said.last?.contains("Wait until this worker has finished, or stop it.") == true)
     file.gate.open()
     #expect(try await first.exit() == .code(0))
