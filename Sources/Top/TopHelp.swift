@@ -9,7 +9,7 @@ package enum TopHelp {
     ("s, S, i", "sort by another column; reverse the order"),
     ("/, Esc", "show only rows that contain a text; show all"),
     ("f, F", "show only jobs of the next or previous state"),
-    ("b, o", "show only jobs of the row's batch or host; show all"),
+    ("b, o", "show only the row's batch or host; show all"),
     ("> <", "show older or newer jobs"),
     ("p", "pause a job, queue or batch; block a host"),
     ("u", "resume a job, queue or batch; unblock a host"),
@@ -18,7 +18,7 @@ package enum TopHelp {
     ("v", "verify the file of a completed job"),
     ("+ -", "raise or lower the priority of a job"),
     ("d", "drain a worker: it hands over its work and exits"),
-    ("", "c and d ask you to confirm; r asks only for many jobs"),
+    ("", "c and d ask you first; r only for many jobs"),
     ("Ctrl-L", "draw the screen again"),
     ("q, Ctrl-C", "quit"),
   ]

@@ -57,7 +57,7 @@ private final class NotifySocket {
         ? try pool.worker(environment: environment)
         : try pool.start(["coordinator"], environment: environment)
       try await socket.message("READY=1")
-      #expect(process.events("\(name).started").count == 1)
+      try await process.event("\(name).started")
       try await socket.message("WATCHDOG=1")
       #expect(!socket.messages().contains("STOPPING=1"))
       process.signal(SIGTERM)
