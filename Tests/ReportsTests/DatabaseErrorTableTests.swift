@@ -42,7 +42,7 @@ struct DatabaseErrorTableTests {
     (server("42883"), .configuration, "Run 'haul migrate'"),
     (server("HA005"), .configuration, "Run 'haul migrate'"),
     (server("42601"), .configuration, "Run 'haul check'"),
-    (connecting("42501"), .notPermitted, "right to connect"),
+    (connecting("42501"), .notPermitted, "this permission"),
     (connecting("3D000"), .configuration, "name of the database"),
     (connecting("28P01"), .configuration, "~/.pgpass"),
     (connecting("28000"), .configuration, "pg_hba.conf"),
