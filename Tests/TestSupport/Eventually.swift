@@ -10,7 +10,7 @@ package func eventually(
   _ what: String, within limit: Duration = .seconds(30),
   _ condition: () async throws -> Bool
 ) async throws {
-  let deadline = ContinuousClock.now + limit
+  let deadline = ContinuousClock.now + limit * patience
   while try await !condition() {
     guard ContinuousClock.now < deadline else { throw TimedOut(what: what, limit: limit) }
     try await Task.sleep(for: .milliseconds(10))
@@ -21,7 +21,7 @@ package func eventually(
 func eventuallyBlocking(
   _ what: String, within limit: Duration = .seconds(30), _ condition: () throws -> Bool
 ) throws {
-  let deadline = ContinuousClock.now + limit
+  let deadline = ContinuousClock.now + limit * patience
   while try !condition() {
     guard ContinuousClock.now < deadline else { throw TimedOut(what: what, limit: limit) }
     Thread.sleep(forTimeInterval: 0.001)

@@ -20,6 +20,9 @@ package struct TimedOut: Error, CustomStringConvertible {
   }
 }
 
+/// How many times as long as their limit says all waits last: limits are thought of for a machine that does nothing else.
+let patience = 4
+
 /// A value that tests and threads wait on: every change is shown to whoever is waiting, so nobody polls.
 ///
 /// The time-outs only keep a broken test from hanging; nothing is ever concluded from how long a wait took.
@@ -77,7 +80,7 @@ package final class Watched<Value: Sendable>: Sendable {
         throw CancellationError()
       }
       group.addTask {
-        try await Task.sleep(for: limit)
+        try await Task.sleep(for: limit * patience)
         throw TimedOut(what: what, limit: limit)
       }
       defer { group.cancelAll() }
@@ -98,7 +101,7 @@ package final class Watched<Value: Sendable>: Sendable {
       return true
     }
     defer { state.withLock { $0.observers[id] = nil } }
-    let deadline = DispatchTime.now() + .milliseconds(Int(limit / .milliseconds(1)))
+    let deadline = DispatchTime.now() + .milliseconds(Int(limit * patience / .milliseconds(1)))
     if found.wait(timeout: deadline) == .timedOut { throw TimedOut(what: what, limit: limit) }
   }
 

@@ -25,9 +25,15 @@ import Testing
         reason.hasPrefix(
           "\(place.path) is a copy of the directory that worker \(number) ("), "\(reason)")
       #expect(reason.contains("'haul store init data \(place.path)'"), "\(reason)")
-      let trouble: String = try await pool.value(
-        "SELECT trouble FROM haul.workers WHERE worker = $1", [try await second.workerNumber()])
-      #expect(trouble.contains("is a copy of the directory"), "\(trouble)")
+      // Its next heartbeat brings it.
+      let closer = try await second.workerNumber()
+      try await eventually("the copy to be told in haul.workers") {
+        try await pool.value(
+          """
+          SELECT coalesce(trouble LIKE '%is a copy of the directory%', false)
+          FROM haul.workers WHERE worker = $1
+          """, [closer])
+      }
       try await file.roundTrip(pool, "one")
       #expect(try pool.files() == ["one"])
       #expect(first.events("store.closed").isEmpty)

@@ -15,30 +15,23 @@ import Testing
   }
 
   @Test(arguments: [false, true], [false, true])
-  func `no sequence of answers goes round in circles`(_ digest: Bool, _ unsafe: Bool) {
+  func `no sequence of answers goes round in circles, and an honest server ends any well`(
+    _ digest: Bool, _ unsafe: Bool
+  ) async {
     var longest = 0
     var seen: [Node: Int] = [:]
     var path: Set<Node> = []
     for start in Self.starts(digest: digest, rangeUnsafe: unsafe) {
-      longest = max(longest, Self.depth(Node(state: start, asked: nil), &seen, &path))
+      longest = max(longest, await Self.depth(Node(state: start, asked: nil), &seen, &path))
     }
     // Steps and answers together; an unsafe host is never asked for a range.
     #expect(seen.count > (unsafe ? 10 : 500))
     #expect(longest < 100)
-  }
-
-  @Test func `an honest server brings the file home after any bad one`() {
-    var generator = SystemRandomNumberGenerator()
-    for start in Self.starts(digest: true, rangeUnsafe: false) {
-      for _ in 0..<200 {
-        var node: Node? = Node(state: start, asked: nil)
-        for _ in 0..<Int.random(in: 0..<12, using: &generator) {
-          guard let here = node else { break }
-          node = Self.successors(of: here).randomElement(using: &generator) ?? nil
-        }
-        // Nil: the bad server's answers have ended the transfer, with an error or a file to verify.
-        if let node { #expect(Self.completes(node.state)) }
-      }
+    guard digest && !unsafe else { return }
+    // After whatever a bad server has answered, one answer at a time or many.
+    for node in seen.keys {
+      #expect(Self.completes(node.state))
+      await Task.yield()
     }
   }
 
@@ -65,7 +58,9 @@ import Testing
   /// The longest way from `node` to an end; a circle is recorded as an issue.
   private static func depth(
     _ node: Node, _ seen: inout [Node: Int], _ path: inout Set<Node>
-  ) -> Int {
+  ) async -> Int {
+    // Other tests run between the states: all of them take a minute of a slow machine.
+    await Task.yield()
     if let known = seen[node] { return known }
     guard path.count < 200, path.insert(node).inserted else {
       Issue.record("circle through \(node)")
@@ -74,7 +69,7 @@ import Testing
     defer { path.remove(node) }
     var longest = 0
     for case let next? in Set(successors(of: node)) {
-      longest = max(longest, 1 + depth(next, &seen, &path))
+      longest = max(longest, 1 + (await depth(next, &seen, &path)))
     }
     seen[node] = longest
     return longest
