@@ -98,7 +98,9 @@ BEGIN
     INSERT INTO haul.refresh (job, path, bytes, digest, source)
     SELECT o.job, o.path, o.bytes, coalesce(o.digest, 'sha-256=' || encode(o.sha256, 'hex')), o.source
     FROM haul.outcome o JOIN haul.job j ON j.id = o.job
-    WHERE o.job = ANY (p_jobs) AND o.state = 'completed' AND o.finished_at < p_since
+    WHERE o.job = ANY (p_jobs) AND o.state = 'completed'
+      -- A time in the future is from before the clock of the database was set back.
+      AND (o.finished_at < p_since OR o.finished_at > clock_timestamp())
       AND (o.source IS NOT NULL OR j.options ->> 'if_exists' IS DISTINCT FROM 'skip')
     RETURNING job)
   SELECT coalesce(array_agg(k.job), '{}') INTO v_jobs FROM kept k;

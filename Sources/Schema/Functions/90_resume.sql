@@ -57,7 +57,7 @@ BEGIN
   END IF;
   -- Only the first call withdraws pauses, and it withdraws all of them. A pause that comes between two calls is later
   -- than the resume, and wins. If a worker pauses a job while this call waits for its lease, the job is paused before
-  -- "since".
+  -- "since". A time in the future is from before the clock of the database was set back.
   IF p_since IS NULL THEN
     v_back := haul.take_back_command(p_selector, 'pause', 'running');
     since := clock_timestamp();
@@ -65,7 +65,7 @@ BEGIN
   WITH moved AS (
     DELETE FROM haul.held h WHERE h.job IN (
       SELECT k.job FROM haul.held k
-      WHERE k.held_at < since AND (v_ids IS NULL OR k.job = ANY (v_ids))
+      WHERE (k.held_at < since OR k.held_at > clock_timestamp()) AND (v_ids IS NULL OR k.job = ANY (v_ids))
         AND haul.matches(p_selector, k.job, 'paused', NULL)
       ORDER BY k.job LIMIT p_limit FOR UPDATE)
     RETURNING h.*

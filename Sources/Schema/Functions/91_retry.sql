@@ -50,14 +50,16 @@ BEGIN
   -- A running job with a cancel command counts as cancelled. Without the command, the job keeps running. If its worker
   -- has already stopped the job, the job waits again. Only the first call withdraws commands, and it withdraws all of
   -- them. A command that comes between two calls is later than the retry, and wins. If a worker ends a lease while this
-  -- call waits for that lease, the job ends before "since".
+  -- call waits for that lease, the job ends before "since". A time in the future is from before the clock of the
+  -- database was set back.
   IF p_since IS NULL THEN
     v_back := haul.take_back_command(p_selector, 'cancel', 'cancelled');
     since := clock_timestamp();
   END IF;
   v_ended := ARRAY(
     SELECT o.job FROM haul.outcome o
-    WHERE o.state <> 'completed' AND o.finished_at < since AND (v_ids IS NULL OR o.job = ANY (v_ids))
+    WHERE o.state <> 'completed' AND (o.finished_at < since OR o.finished_at > clock_timestamp())
+      AND (v_ids IS NULL OR o.job = ANY (v_ids))
       AND haul.matches(p_selector, o.job, o.state::text, o.error) LIMIT p_limit);
   v_jobs := haul.requeue(v_ended);
   -- Do this in the first call only: later calls would find jobs that were scheduled again since.

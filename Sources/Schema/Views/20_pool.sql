@@ -292,7 +292,7 @@ CROSS JOIN LATERAL (
 CROSS JOIN LATERAL (
   SELECT CASE WHEN t.jobs > t.completed + t.failed + t.cancelled THEN (
     SELECT n.name FROM haul.queue n WHERE n.paused AND n.id = (
-      SELECT j.queue FROM haul.job j WHERE j.batch = b.id ORDER BY j.id DESC LIMIT 1)) END AS paused_queue) q
+      SELECT j.queue FROM haul.job j WHERE j.batch = b.id ORDER BY j.id DESC LIMIT 1)) END AS paused_queue OFFSET 0) q
 LEFT JOIN (
   SELECT j.batch, count(*) AS running,
     -- A job that was just taken over has no progress yet, only its checkpoint.

@@ -22,13 +22,18 @@ final class HookProcess: Sendable {
     case ended(Exit)
   }
 
+  private static let ownVariables: Set<String> = [
+    "CREDENTIALS_DIRECTORY", "HAUL_DATABASE_URL", "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC",
+  ]
+
   private let pid: pid_t
   private let life = Mutex(Life.running(nil))
 
-  /// Starts the command with `variables` and this process's environment, without the variables that lead to the database.
+  /// Starts the command with `variables` and this process's environment, without the variables that lead to the database or
+  /// to systemd. (sd_notify(3), systemd.exec(5): CREDENTIALS_DIRECTORY)
   init(_ command: String, _ variables: [String: String]) throws(Failure) {
     let environment = ProcessInfo.processInfo.environment.filter {
-      $0.key != "HAUL_DATABASE_URL" && !$0.key.hasPrefix("PG")
+      !Self.ownVariables.contains($0.key) && !$0.key.hasPrefix("PG")
     }.merging(variables) { _, new in new }
     pid = try Self.spawn(["/bin/sh", "-c", command], environment.map { "\($0)=\($1)" })
     // A separate thread waits as long as the command runs.

@@ -25,7 +25,7 @@ struct WhyCommand: HaulCommand {
       The queue QUEUE is paused                       paused
       The batch BATCH is paused, or jobs are paused   held
       The start time has not come                     empty
-      The last attempt failed. The next try is ...    empty
+      The last attempt failed. The next attempt is ... empty
 
     Other causes do not concern a host: the workers are busy, a queue has reached its limit, or a worker died.
     """

@@ -54,6 +54,25 @@ import Testing
     }
   }
 
+  @Test func `it gets nothing that leads to the database or to systemd`() async throws {
+    let origin = try origin()
+    try await HaulPool.open { pool in
+      let directory = try TemporaryDirectory()
+      let note = directory.path("note")
+      let own = [
+        "CREDENTIALS_DIRECTORY": "/nowhere", "NOTIFY_SOCKET": directory.path("notify"),
+        "WATCHDOG_PID": "1", "WATCHDOG_USEC": "60000000", "PGSERVICEFILE": "/nowhere/database",
+      ]
+      try await pool.submit(origin.url("/a"), to: "a")
+      let worker = try pool.worker(
+        "--exit-when-idle", "--on-complete", "env >\(note)", environment: own)
+      #expect(try await worker.exit() == .code(0))
+      let names = Set(lines(note).compactMap { $0.split(separator: "=").first.map(String.init) })
+      #expect(names.contains("HAUL_FILE"))
+      #expect(names.isDisjoint(with: own.keys) && !names.contains("HAUL_DATABASE_URL"))
+    }
+  }
+
   @Test func `transfers do not wait for it, and a worker that stops does`() async throws {
     let origin = try origin()
     try await HaulPool.open { pool in

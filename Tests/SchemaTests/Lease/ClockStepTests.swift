@@ -45,6 +45,30 @@ struct ClockStepTests {
     }
   }
 
+  /// What was paused, failed or completed while the clock was ahead counts as older than a command.
+  @Test func `commands reach jobs that seem to be paused or finished in the future`() async throws {
+    try await Pool.open { pool in
+      let jobs = try await pool.submit(3)
+      let worker = try await pool.worker()
+      let leases = try await worker.claim(2)
+      #expect(try await worker.end(leases[0], .failed) == "failed")
+      #expect(try await worker.end(leases[1], .completed) == "completed")
+      let paused = jobs.filter { job in !leases.contains { $0.job == job } }
+      #expect(try await pool.jobs.control(.pause, Pool.ids(paused)) == 1)
+      for change in ["held SET held_at = held_at", "outcome SET finished_at = finished_at"] {
+        try await pool.execute("UPDATE haul.\(change) + interval '2 hours'")
+      }
+      #expect(try await pool.jobs.control(.resume, Pool.ids(paused)) == 1)
+      #expect(try await pool.jobs.control(.retry, Pool.ids([leases[0].job])) == 1)
+      try await pool.execute(
+        """
+        SELECT haul.arm_jobs(
+          haul.refresh_jobs(ARRAY[\(leases[1].job)::bigint], clock_timestamp(), NULL))
+        """)
+      #expect(try await pool.states() == ["queued": 3])
+    }
+  }
+
   /// Its sender died before the clock was set back; two hours later it would be noticed.
   @Test func `a dead submission is cleared no later than without the step`() async throws {
     try await Pool.open { pool in
