@@ -22,7 +22,7 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
     case .badInput: "bad input, or a name that does not exist"
     case .unavailable: "database unreachable, or a port in use"
     case .inputOutput: "input or output failed"
-    case .tryAgain: "not finished: run the same command again, or later"
+    case .tryAgain: "not finished: run the same command again, now or later"
     case .notPermitted: "not permitted"
     case .configuration: "wrong configuration"
     }

@@ -68,7 +68,8 @@ struct ClusterDirectory: Sendable {
     guard owner == user.id else { throw .notOurs(data, owner: ServerUser.name(of: owner)) }
     let version = SmallFile.read("\(data)/PG_VERSION") ?? ""
     guard let major = Int(version.filter { !$0.isWhitespace }) else {
-      throw .inputOutput(data, reason: "the directory contains no PostgreSQL data; move it away")
+      throw .inputOutput(
+        data, reason: "the directory contains no PostgreSQL data; rename the directory")
     }
     return major
   }

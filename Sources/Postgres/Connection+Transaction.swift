@@ -61,7 +61,7 @@ extension Connection {
       // After an error, the server answers a COMMIT with ROLLBACK and reports a success.
       guard commit.commandTag == "COMMIT" else {
         throw PostgresError.misuse(
-          "the body of a transaction hid an error, so PostgreSQL rolled the transaction back")
+          "the transaction's code ignored an error, so PostgreSQL rolled the transaction back")
       }
       return value
     } catch {

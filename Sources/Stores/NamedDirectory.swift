@@ -11,7 +11,7 @@ import HaulTransfer
 package struct NamedDirectory: Sendable {
   /// The absolute path, or the path as the user typed it if the working directory has been removed.
   package let path: String
-  /// A clause with advice for users who may not write there.
+  /// A clause with advice for users who have no permission to write there.
   private let advice: String
 
   /// Creates a value without access to the disk. Messages about missing rights end with `advice`.
@@ -53,7 +53,8 @@ package struct NamedDirectory: Sendable {
   package func fault(_ number: Int32, at path: String) -> StoreError {
     switch number {
     case ENOTDIR: .noDirectory(path)
-    case EACCES, EPERM: .notPermitted("this user may not write to \(path)", advice: advice)
+    case EACCES, EPERM:
+      .notPermitted("this user has no permission to write to \(path)", advice: advice)
     default: .unwritable(path, reason: SystemError.reason(number))
     }
   }
@@ -88,12 +89,13 @@ package struct NamedDirectory: Sendable {
     if number == ENOENT, purpose == .reading { return .absent(path) }
     if number == EACCES {
       let closed = Self.may(X_OK, ground) ? "the target of \(path)" : ground
-      return .notPermitted("this user may not enter \(closed)", advice: advice)
+      return .notPermitted("this user has no permission to enter \(closed)", advice: advice)
     }
     guard number == 0 || number == ENOENT else { return fault(number, at: path) }
     if Self.may(X_OK | (purpose == .reading ? R_OK : W_OK), ground) { return nil }
     guard errno == EACCES || errno == EPERM else { return fault(errno, at: path) }
-    let fault = "this user may not \(purpose == .reading ? "read" : "write to") \(ground)"
+    let act = purpose == .reading ? "read" : "write to"
+    let fault = "this user has no permission to \(act) \(ground)"
     return number == 0
       ? .notPermitted(fault, advice: advice)
       : .notPermitted("\(path) does not exist, and \(fault)", advice: "\(advice)\(orRoot)")

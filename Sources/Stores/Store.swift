@@ -183,7 +183,7 @@ package struct Store: Sendable {
         "the directory belongs to root; as root, run 'chown -R \(SystemUser.ownWord) \(name)'"
       default: "run haul as the user that owns the directory"
       }
-    return .notPermitted("this user may not \(act) \(path)", advice: advice)
+    return .notPermitted("this user has no permission to \(act) \(path)", advice: advice)
   }
 
   private static func owner(of path: String) -> uid_t? {

@@ -105,7 +105,7 @@ struct HelpTests {
           65                      bad input, or a name that does not exist
           69                      database unreachable, or a port in use
           74                      input or output failed
-          75                      not finished: run the same command again, or later
+          75                      not finished: run the same command again, now or later
           77                      not permitted
           78                      wrong configuration
           130                     stopped by Ctrl-C. But get exits with 75 if files are

@@ -50,7 +50,8 @@ struct RefusalTests {
     #expect(
       error
         == .inputOutput(
-          directory.data, reason: "the directory contains no PostgreSQL data; move it away"))
+          directory.data, reason: "the directory contains no PostgreSQL data; rename the directory")
+    )
   }
 
   @Test(.enabled(if: getuid() == 0, "only root can give a directory away"))

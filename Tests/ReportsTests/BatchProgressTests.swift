@@ -192,7 +192,7 @@ struct BatchProgressTests {
     ),
     (
       #"{"kind": "limited", "name": "films", "running": 1, "places": 1}"#,
-      "the queue films runs 1 of at most 1 job. Raise the limit with: haul queue set films --max-running N"
+      "the queue films already has 1 of 1 job running. Raise the limit with: haul queue set films --max-running N"
     ),
     (
       #"{"kind": "full", "name": "h"}"#,
@@ -200,15 +200,15 @@ struct BatchProgressTests {
     ),
     (
       #"{"kind": "full", "name": "vm:18532", "running": 4, "places": 4}"#,
-      "the host vm:18532 runs 4 of at most 4 transfers. Raise the limit with: haul host set vm:18532 --cap N"
+      "the host vm:18532 already has 4 of 4 transfers in progress. Raise the limit with: haul host set vm:18532 --cap N"
     ),
     (
       #"{"kind": "full", "name": "h", "running": 2, "places": 2, "reason": "adaptive"}"#,
-      "the host h runs 2 of at most 2 transfers. Haul lowered this limit after refusals and raises it again as requests succeed"
+      "the host h already has 2 of 2 transfers in progress. Haul lowered this limit after refusals and raises it again as requests succeed"
     ),
     (
       #"{"kind": "full", "name": "h", "running": 1, "places": 1, "reason": "unanswered"}"#,
-      "the host h runs 1 of at most 1 transfer. Haul starts more transfers when the host has sent its first byte"
+      "the host h already has 1 of 1 transfer in progress. Haul starts more transfers when the host has sent its first byte"
     ),
     (
       #"{"kind": "busy", "name": "films"}"#,

@@ -64,17 +64,18 @@ struct CauseTests {
       asked.runningOnHost = ["h": 4]
       #expect(
         line(full, asked)
-          == "8 jobs: The host h runs 4 of at most 4 transfers\(part). Raise the limit with: haul host set h --cap N"
+          == "8 jobs: The host h already has 4 of 4 transfers in progress\(part). Raise the limit with: haul host set h --cap N"
       )
     }
     #expect(
-      line(full, asked("--batch b", batch: "b"))?.contains("transfers (none of this batch).")
+      line(full, asked("--batch b", batch: "b"))?.contains(
+        "transfers in progress (none of this batch).")
         == true
     )
     let limited = Obstacle(.limited, "q", jobs: 8, running: 2, places: 2)
     #expect(
       line(limited, asked("--batch b", batch: "b"))
-        == "8 jobs: The queue q runs 2 of at most 2 jobs (none of this batch). Raise the limit with: haul queue set q --max-running N"
+        == "8 jobs: The queue q already has 2 of 2 jobs running (none of this batch). Raise the limit with: haul queue set q --max-running N"
     )
     #expect(line(limited, asked("--queue q", queue: "q"))?.contains("of this queue") == false)
   }

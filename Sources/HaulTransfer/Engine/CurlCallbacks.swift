@@ -54,7 +54,7 @@ let openSocket:
 let closeSocket: @convention(c) (UnsafeMutableRawPointer?, curl_socket_t) -> Int32 = {
   context, descriptor in
   guard let context = unsafe context else {
-    preconditionFailure("the handle has no watch")
+    preconditionFailure("the curl handle has no watchdog")
   }
   unsafe Unmanaged<EngineWatchdog>.fromOpaque(context).takeUnretainedValue().close(descriptor)
   return 0

@@ -14,7 +14,7 @@ func decideRefused(
       retryAfter: head.retryAfter(now: now) ?? head.requestsReturn(now: now))
   case 503 where head.retryAfter(now: now) != nil:
     return failure(
-      19, .rateLimited, "the server asks to try again later (503)", head,
+      19, .rateLimited, "the server asks the client to try again later (503)", head,
       retryAfter: head.retryAfter(now: now))
   // Row 19: the connection leads to a server that does not answer for this host (RFC 9110 §15.5.20).
   case 421 where !state.attempts.askedFresh:
@@ -39,7 +39,8 @@ func decideRefused(
   // Only this file has to wait.
   case 402...499 where ![404, 410].contains(head.status) && head.retryAfter(now: now) != nil:
     return failure(
-      19, .http5xx, "the server answered \(head.status) and asks to try again later", head,
+      19, .http5xx, "the server answered \(head.status) and asks the client to try again later",
+      head,
       retryAfter: head.retryAfter(now: now))
   case 202:
     return failure(

@@ -60,7 +60,7 @@ package enum SecretFile {
     var found = stat()
     guard unsafe stat(path, &found) == 0 else {
       return Problem(
-        "cannot read \(path): this user may not enter a directory in this path")
+        "cannot read \(path): this user has no permission to enter a directory in this path")
     }
     let name = shellWord(path)
     let right = found.st_mode & S_IFMT == S_IFDIR ? "700" : "600"

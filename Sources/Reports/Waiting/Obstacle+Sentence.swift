@@ -89,7 +89,7 @@ extension Obstacle {
         return Finding("the queue \(name) runs as many jobs as its limit allows")
       }
       return Finding(
-        "the queue \(name) runs \(running) of at most \(counted(places, "job"))\(Self.part(own, whose))",
+        "the queue \(name) already has \(running) of \(counted(places, "job")) running\(Self.part(own, whose))",
         "raise the limit with", "haul queue set \(word) --max-running N")
     case .busy:
       let use = running.flatMap { running in
@@ -155,7 +155,8 @@ extension Obstacle {
     guard let running, let places else {
       return Finding("the host \(name) runs as many transfers as its limit allows")
     }
-    let use = "the host \(name) runs \(running) of at most \(counted(places, "transfer"))\(part)"
+    let use =
+      "the host \(name) already has \(running) of \(counted(places, "transfer")) in progress\(part)"
     return switch reason {
     case IdleReason.adaptive.rawValue:
       Finding(

@@ -11,7 +11,7 @@ final class JobRun: Sendable {
   let lease: Lease
   /// The time when the call that claimed the job was first sent.
   let claimed: ContinuousClock.Instant
-  /// The time from which on heartbeats report the lease.
+  /// When heartbeats begin to report the lease.
   let listed = ContinuousClock.now
   let environment: RunEnvironment
   let logger: Logger
@@ -85,7 +85,7 @@ final class JobRun: Sendable {
     }
   }
 
-  /// The time since which the run waits for the first byte of an answer; nil if it does not wait.
+  /// When the run began to wait for the first byte of an answer; nil if it does not wait.
   var silentSince: ContinuousClock.Instant? {
     state.withLock { $0.hasBegun ? $0.transfer : nil }?.silentSince
   }
@@ -246,7 +246,7 @@ final class JobRun: Sendable {
     guard credential.maySend(to: url) else {
       throw TransferError(
         .blockedCredential,
-        "on this worker, the credential \(name) may not be sent to \(url.scheme)://\(url.hostKey)")
+        "on this worker, the credential \(name) is not allowed for \(url.scheme)://\(url.hostKey)")
     }
     try credential.requireUse(at: url, name: name)
     return (fields, credential)

@@ -11,8 +11,8 @@ struct DrainCommand: HaulCommand {
   static let abstract = "Ask workers to stop gracefully."
   static let discussion = """
     A draining worker claims no more jobs. It saves the progress of its running jobs, gives these jobs back to \
-    the pool and exits. Workers that mount the same directory continue the jobs at once. If there are none, \
-    other workers start the files again from the first byte after five minutes.
+    the pool and exits. Workers that mount the same directory continue the jobs immediately. If there are \
+    none, other workers start the files again from the first byte after five minutes.
 
     The command asks the workers to drain and returns at once. It does not wait until the workers have stopped.
     """

@@ -87,7 +87,7 @@ struct GetCommand: HaulCommand {
       .flag("tree", \.tree, "Keep hosts and directories: write files to host/path/name."),
       .flag(
         "rename", \.rename,
-        "If files of the list have the same name, add numbers, such as a.iso and a.1.iso."),
+        "If several files in the list have the same name, number them: a.iso, a.1.iso."),
       .values(
         "allow-net", "<cidr>", \.networks, environment: "HAUL_ALLOW_NET",
         "Allow redirects to these private addresses, such as 10.0.0.0/8. URLs that you give need no permission. You can repeat the option."

@@ -8,7 +8,7 @@ import Terminal
 struct RescueWorkerCommand: HaulCommand {
   static let name = "worker"
   static let role: PoolRole? = .admin
-  static let abstract = "Hand a worker's jobs to other workers at once."
+  static let abstract = "Hand a worker's jobs to other workers immediately."
   static let discussion = """
     Use this command for a worker that hangs but still sends heartbeats. If a worker sends no heartbeat for 15 \
     seconds, the pool hands over its jobs by itself. For a healthy worker use 'haul drain', which also keeps \

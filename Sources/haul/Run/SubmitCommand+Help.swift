@@ -5,9 +5,9 @@ import ListFormats
 extension SubmitCommand {
   static let discussion = """
     Haul reads and checks all lines before it creates the first job. If some lines are wrong, Haul lists them \
-    and exits with 65. You can repeat a submission. Haul skips a line if its job exists already, but queues \
-    the job again if it failed. Haul submits more than 100,000 lines in several steps. If the command is \
-    interrupted between two steps, run the same command again to continue. Files go to the queue's store under \
+    and exits with 65. You can repeat a submission. Haul skips a line if its job already exists, but queues a \
+    failed job again. Haul submits more than 100,000 lines in several steps. If the command is interrupted \
+    between two steps, run the same command again to continue. Files go to the queue's store under \
     host/path/name.
 
     By default, each worker runs up to 16 jobs at once. In addition, the whole pool runs at most 4 transfers \

@@ -75,7 +75,7 @@ struct WorkerCommand: HaulCommand {
     recorded the completion. Up to four commands run at once. The command gets HAUL_JOB, HAUL_FILE (the full \
     path), HAUL_PATH (the path in the store), HAUL_STORE, HAUL_QUEUE, HAUL_BATCH, HAUL_HOST, HAUL_URL (without \
     signatures), HAUL_BYTES, HAUL_FETCHED and HAUL_DIGEST. Haul writes the output of the command to standard \
-    error. Transfers do not wait for the command. If 10,000 commands wait already, Haul skips the next \
+    error. Transfers do not wait for the command. If 10,000 commands are already waiting, Haul skips further \
     commands and logs hook.skipped. Haul kills a command after ten minutes, or 20 seconds after a drain \
     begins.
     """

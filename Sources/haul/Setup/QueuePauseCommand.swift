@@ -36,9 +36,9 @@ struct QueuePauseCommand: QueueSwitchCommand {
   static let consequence = "is paused; running jobs continue"
   static let abstract = "Stop starting jobs from a queue."
   static let discussion = """
-    The pause applies to the whole queue at once. Running jobs continue. Waiting jobs and jobs that you submit \
-    later do not start. 'haul pause --queue' does something else: it stops and pauses each job that the queue \
-    has now. 'haul pause --help' compares both.
+    The pause applies immediately, to the whole queue. Running jobs continue. Waiting jobs and jobs that you \
+    submit later do not start. 'haul pause --queue' does something else: it stops and pauses each job that the \
+    queue has now. 'haul pause --help' compares both.
     """
   static let examples = [
     Example("haul queue pause films", "Starts no more jobs of films."),

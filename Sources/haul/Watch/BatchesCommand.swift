@@ -9,9 +9,9 @@ struct BatchesCommand: HaulCommand {
   static let abstract = "List batches and the progress of their jobs."
   static let discussion = """
     The newest batches come first. If a job existed before a submission, it stays in its old batch. So a new \
-    batch can have no jobs. Haul does not list batches without jobs, but counts them on standard error. To \
-    list these batches too, use --all or give their names. The list is fast on any pool because Haul keeps the \
-    numbers up to date.
+    batch can have no jobs. Haul does not list batches without jobs, but prints their number on standard \
+    error. To list these batches too, use --all or give their names. The list is fast on any pool because Haul \
+    keeps the numbers up to date.
 
     BYTES counts finished files and parts of files. In JSON, waiting_bytes counts the parts of waiting jobs \
     separately. TIME LEFT is an estimate from the current rate. It assumes that waiting files are as long as \

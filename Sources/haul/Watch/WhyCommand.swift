@@ -18,7 +18,7 @@ struct WhyCommand: HaulCommand {
     The column IDLE of 'haul hosts' shows a cause as one word:
 
       The host HOST is blocked                        blocked
-      The host HOST runs 4 of at most 4 transfers     full, adaptive, unanswered
+      The host HOST already has 4 of 4 transfers ...  full, adaptive, unanswered
       The minimum time between two starts ...         interval
       No worker serves the queue QUEUE                unserved
       Worker 7 cannot write to its store              unserved

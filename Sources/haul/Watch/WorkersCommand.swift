@@ -21,8 +21,9 @@ struct WorkersCommand: HaulCommand {
     RUNNING shows 16+2 if 16 jobs run and 2 more wait for a disk or for a host that does not answer. OF is the \
     limit of --concurrency. SEEN is the time since the last heartbeat.
 
-    Haul does not list workers that stopped or died, but counts them on standard error. To list these workers \
-    too, use --all or give their ids. Without --all, the output of --json also leaves out these workers.
+    Haul does not list workers that stopped or died, but prints their number on standard error. To list these \
+    workers too, use --all or give their ids. Without --all, the output of --json also leaves out these \
+    workers.
     """
   static let examples = [
     Example("haul workers", "Lists live workers."),

@@ -20,31 +20,34 @@ struct OrdinaryUserTests {
 
   /// `PLACE` is root's, and its directory `closed` nobody else's to enter.
   private static let refusals: [(command: String, sentence: String)] = [
-    ("get http://h/a -d PLACE", "this user may not write to PLACE: \(output)."),
-    ("get http://h/a", "this user may not write to PLACE: \(output)."),
+    ("get http://h/a -d PLACE", "this user has no permission to write to PLACE: \(output)."),
+    ("get http://h/a", "this user has no permission to write to PLACE: \(output)."),
     (
       "get http://h/a -d PLACE/new/a",
-      "PLACE/new/a does not exist, and this user may not write to PLACE: \(output), or as root run 'install -d -o nobody PLACE/new/a'."
+      "PLACE/new/a does not exist, and this user has no permission to write to PLACE: \(output), or as root run 'install -d -o nobody PLACE/new/a'."
     ),
-    ("get http://h/a -d PLACE/closed", "this user may not write to PLACE/closed: \(output)."),
-    ("get http://h/a -d closed/a", "this user may not enter PLACE/closed: \(output)."),
+    (
+      "get http://h/a -d PLACE/closed",
+      "this user has no permission to write to PLACE/closed: \(output)."
+    ),
+    ("get http://h/a -d closed/a", "this user has no permission to enter PLACE/closed: \(output)."),
     (
       "get http://h/a -d link",
-      "this user may not enter the target of PLACE/link: \(output)."
+      "this user has no permission to enter the target of PLACE/link: \(output)."
     ),
     (
       "up",
-      "PLACE/downloads does not exist, and this user may not write to PLACE: \(store), or as root run 'install -d -o nobody PLACE/downloads'."
+      "PLACE/downloads does not exist, and this user has no permission to write to PLACE: \(store), or as root run 'install -d -o nobody PLACE/downloads'."
     ),
     (
       "up --store new",
-      "PLACE/new does not exist, and this user may not write to PLACE: \(store), or as root run 'install -d -o nobody PLACE/new'."
+      "PLACE/new does not exist, and this user has no permission to write to PLACE: \(store), or as root run 'install -d -o nobody PLACE/new'."
     ),
-    ("up --store PLACE", "this user may not write to PLACE: \(store)."),
-    ("manual PLACE", "this user may not write to PLACE: \(manual)."),
+    ("up --store PLACE", "this user has no permission to write to PLACE: \(store)."),
+    ("manual PLACE", "this user has no permission to write to PLACE: \(manual)."),
     (
       "manual man/man1",
-      "PLACE/man/man1 does not exist, and this user may not write to PLACE: \(manual), or as root run 'install -d -o nobody PLACE/man/man1'."
+      "PLACE/man/man1 does not exist, and this user has no permission to write to PLACE: \(manual), or as root run 'install -d -o nobody PLACE/man/man1'."
     ),
   ]
 
@@ -75,7 +78,7 @@ struct OrdinaryUserTests {
     #expect(output.exit == .code(77))
     #expect(
       output.standardError == [
-        "haul manual: this user may not write to \(place.path("haul.1")): \(Self.manual)."
+        "haul manual: this user has no permission to write to \(place.path("haul.1")): \(Self.manual)."
       ])
   }
 
@@ -91,7 +94,7 @@ struct OrdinaryUserTests {
       #expect(refused.exit == .code(77))
       #expect(
         refused.standardError == [
-          "haul store init: \(directory) does not exist, and this user may not write to \(place.path): "
+          "haul store init: \(directory) does not exist, and this user has no permission to write to \(place.path): "
             + "name a directory that this user owns, or as root run 'install -d -o nobody \(directory)'."
         ])
       try await Self.follow(refused.standardError.last)
@@ -102,7 +105,7 @@ struct OrdinaryUserTests {
       #expect(closed.exit == .code(77))
       #expect(
         closed.standardError == [
-          "haul store init: this user may not read \(directory): name a directory that this user owns."
+          "haul store init: this user has no permission to read \(directory): name a directory that this user owns."
         ])
     }
   }
@@ -122,7 +125,7 @@ struct OrdinaryUserTests {
       let database = ["HAUL_DATABASE_URL": relay.conninfo]
       let store = ["--store", "data=\(pool.directory)"]
       let sentence =
-        "this user may not \(act) \(closed): the directory belongs to root; as root, run 'chown -R nobody \(closed)'."
+        "this user has no permission to \(act) \(closed): the directory belongs to root; as root, run 'chown -R nobody \(closed)'."
       let check = try await OrdinaryUser.run(["check"] + store, environment: database)
       #expect(check.exit == .code(78))
       #expect(check.standardOutput.contains { $0.hasSuffix(sentence.dropLast()) })
@@ -174,7 +177,8 @@ struct OrdinaryUserTests {
         command, environment: ["HAUL_DATABASE_URL": relay.conninfo])
       #expect(refused.exit == .code(77))
       #expect(
-        refused.standardError.last == "haul worker: this user may not read \(closed): \(advice).")
+        refused.standardError.last
+          == "haul worker: this user has no permission to read \(closed): \(advice).")
     }
   }
 

@@ -46,7 +46,7 @@ struct StoreRightsTests {
       #expect(check.exit == .code(78))
       #expect(
         check.standardOutput.contains {
-          $0.contains("this user may not write to \(parts + below)")
+          $0.contains("this user has no permission to write to \(parts + below)")
         }, "\(check.standardOutput)")
 
       try await pool.command("submit", origin.url("/a"), "--out", "a", "--max-attempts", "1")
@@ -55,7 +55,8 @@ struct StoreRightsTests {
       let reason = try #require(closed[field: "reason"])
       #expect(
         reason.hasPrefix(
-          "this user may not write to \(parts + below): the directory belongs to nobody; "))
+          "this user has no permission to write to \(parts + below): the directory belongs to nobody; "
+        ))
       try await eventually("the view to tell") {
         try await pool.value(
           "SELECT coalesce(trouble, '') = $1 FROM haul.workers", ["data: " + reason])

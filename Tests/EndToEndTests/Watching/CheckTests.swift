@@ -265,7 +265,7 @@ struct CheckTests {
           environment: ["HAUL_DATABASE_URL": pool.database.conninfo])
         #expect(output.exit == .code(code), "\(line)")
         let said = (output.standardOutput + output.standardError).joined(separator: "\n")
-        #expect(said.contains("this user may not write to \(closed): "), "\(said)")
+        #expect(said.contains("this user has no permission to write to \(closed): "), "\(said)")
         #expect(said.contains(": run 'chmod u+rwx \(closed)'"), "\(said)")
       }
     }
@@ -277,7 +277,7 @@ struct CheckTests {
       #expect(output.exit == .code(77))
       #expect(
         output.standardError == [
-          "haul store init: this user may not write to /proc/self: name a directory that this user owns."
+          "haul store init: this user has no permission to write to /proc/self: name a directory that this user owns."
         ])
     }
   }
@@ -302,7 +302,8 @@ struct CheckTests {
         #expect(output.exit == .code(77))
         #expect(
           output.standardError.last?.hasSuffix(
-            "this user may not write to \(path): \(advice).") == true, "\(output.standardError)")
+            "this user has no permission to write to \(path): \(advice).") == true,
+          "\(output.standardError)")
       }
     }
   }

@@ -188,7 +188,7 @@ import Testing
       try await Self.wait(
         for: [
           "1 job runs. 1 job does not run: 1 queued.",
-          "1 job: The host \(host) runs 1 of at most 1 transfer (1 of this batch). Raise the limit with: haul host set \(host) --cap N",
+          "1 job: The host \(host) already has 1 of 1 transfer in progress (1 of this batch). Raise the limit with: haul host set \(host) --cap N",
         ], of: ["--batch", "b"], pool)
       // What runs is not said to be paused.
       try await pool.command("pause", "--batch", "b", "--state", "queued")
