@@ -124,9 +124,9 @@ CREATE OR REPLACE FUNCTION haul.places(p_cap integer, p_failures integer) RETURN
 LANGUAGE sql IMMUTABLE AS $$ SELECT CASE WHEN p_failures <> 0 THEN 1 ELSE p_cap END $$;
 COMMENT ON FUNCTION haul.places(integer, integer) IS
   'Returns how many concurrent transfers a host may have now. p_cap: the limit of the host. p_failures: the column '
-  'failures of the table host; above 0 = the number of consecutive failures, below 0 = the host has never answered, or '
-  'has not answered since a transfer got no first byte in time. Returns p_cap if p_failures is 0. Otherwise returns 1, '
-  'so that one transfer at a time tests the host.';
+  'failures of the table host. Above 0: the number of consecutive failures. Below 0: the host has never answered, or '
+  'has not answered since a transfer timed out. Returns p_cap if p_failures is 0. Otherwise returns 1, so that one '
+  'transfer at a time tests the host.';
 
 CREATE OR REPLACE FUNCTION haul.starts(p_interval interval, p_burst integer, p_next_start timestamptz,
   p_now timestamptz)

@@ -185,8 +185,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.stop_worker(bigint, text) IS
-  'Marks a worker as stopped. A worker that stops gracefully calls this last. The pool may give the remaining jobs of '
-  'the worker to other workers at once.';
+  'Marks a worker as stopped. A worker that stops gracefully calls this last. The pool may then give the remaining '
+  'jobs of the worker to other workers without delay.';
 
 CREATE OR REPLACE FUNCTION haul.drain_worker(p_worker bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$

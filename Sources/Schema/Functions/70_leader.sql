@@ -94,7 +94,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.rescue_workers(bigint[]) IS
-  'Takes back the jobs of p_workers at once. The caller must know that these workers are gone. Returns [{"job", '
+  'Immediately takes back the jobs of p_workers. The caller must know that these workers are gone. Returns [{"job", '
   '"token", "state"}]. Locks these workers by id.';
 
 CREATE OR REPLACE FUNCTION haul.rescue_worker(p_worker bigint, OUT jobs integer, OUT had_ended boolean,
@@ -116,11 +116,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.rescue_worker(bigint) IS
-  'Takes back the jobs of a worker at once, even if its leases have not expired. An operator calls this if the worker '
-  'hangs or is unreachable. The worker gets no new jobs. A worker that still runs learns from its next heartbeat that '
-  'it has lost the jobs, and ends. Returns how many jobs were taken back, whether the worker had stopped or died '
-  'before, and how many jobs the worker keeps until another session unlocks their hosts. All results are NULL if the '
-  'worker does not exist.';
+  'Immediately takes back the jobs of a worker, even if its leases have not expired. An operator calls this if the '
+  'worker hangs or is unreachable. The worker gets no new jobs. A worker that still runs learns from its next '
+  'heartbeat that it has lost the jobs, and ends. Returns how many jobs were taken back, whether the worker had '
+  'stopped or died before, and how many jobs the worker keeps until another session unlocks their hosts. All results '
+  'are NULL if the worker does not exist.';
 
 CREATE OR REPLACE FUNCTION haul.watch_holders(p_known jsonb, p_now timestamptz) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$

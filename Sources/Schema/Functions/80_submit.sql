@@ -131,10 +131,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.try_again(uuid, haul.queue, jsonb, bigint, bigint[], text) IS
-  'p_met: the jobs that have the paths of lines of a submission. Queues these jobs again if they have failed or were '
-  'cancelled. If p_on_duplicate is refresh, also queues the ones that completed before the submission began. Gives the '
-  'queued jobs the options of their lines. Returns both groups of queued jobs. The caller must then call arm() for '
-  'these jobs, so that workers can claim them. Locks outcomes in job order.';
+  'p_met: existing jobs that have the same path as a line of the submission. Queues these jobs again if they have '
+  'failed or were cancelled. If p_on_duplicate is refresh, also queues the ones that completed before the submission '
+  'began. Gives the queued jobs the options of their lines. Returns both groups of queued jobs. The caller must then '
+  'call arm() for these jobs, so that workers can claim them. Locks outcomes in job order.';
 
 CREATE OR REPLACE FUNCTION haul.compare_met(
   p_submission uuid, p_queue integer, p_batch integer, p_options jsonb, p_last bigint, p_met bigint[],
@@ -173,9 +173,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.compare_met(uuid, integer, integer, jsonb, bigint, bigint[], bigint[], boolean) IS
-  'Returns how the jobs that match lines of a submission differ from these lines: {"elsewhere", "others", "unchecked", '
-  '"unapplied"} as in the reply of submit(). Does not count the jobs p_again as unchecked or unapplied, because these '
-  'jobs already have the options of their lines. Locks nothing.';
+  'Compares the lines of a submission with the jobs that they match, and returns the differences: {"elsewhere", '
+  '"others", "unchecked", "unapplied"} as in the reply of submit(). Does not count the jobs p_again as unchecked or '
+  'unapplied, because these jobs already have the options of their lines. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.add_jobs(
   p_submission uuid, p_queue integer, p_store integer, p_batch integer, p_priority smallint, p_options jsonb,

@@ -6,7 +6,7 @@ LANGUAGE sql IMMUTABLE AS $$
   SELECT coalesce(p_options ->> 'if_exists' IN ('replace', 'rename'), false)
 $$;
 COMMENT ON FUNCTION haul.wants_anew(jsonb) IS
-  'Returns whether these options ask to download a file again that already exists: if_exists is replace or rename.';
+  'Returns whether these options request a new download of an existing file: if_exists is replace or rename.';
 
 -- Look up each line separately (LIMIT keeps the planner from joining): the planner does not know the size of staging.
 CREATE OR REPLACE FUNCTION haul.finished_lines(p_submission uuid, p_queue text, p_options jsonb)
@@ -94,12 +94,12 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.resubmit(uuid, text, text, jsonb, bigint[]) IS
-  'Gives existing jobs the content of lines of a submission, for users who want files now. Call it before submit(). '
-  'p_done: numbers of the lines whose files exist; removes these lines. If p_options ask to download existing files '
-  'again, moves the jobs of the lines p_done to queue p_queue, so that finished_lines() finds these jobs while jobs of '
-  'this queue wait or run. If a job has the path of another line, the job takes over the content of that line, in '
-  'queue p_queue and batch p_batch. The job waits again, and its earlier attempts no longer count. It keeps saved '
-  'bytes of the same URL. Also removes the lines that jobs have taken over. p_options: as for submit(). Returns '
+  'Updates existing jobs from the matching lines of a submission, for users who want files now. Call it before '
+  'submit(). p_done: numbers of the lines whose files exist; removes these lines. If p_options request a new download '
+  'of existing files, moves the jobs of the lines p_done to queue p_queue, so that finished_lines() finds these jobs '
+  'while jobs of this queue wait or run. If a job has the path of another line, the job takes over the content of that '
+  'line, in queue p_queue and batch p_batch. The job waits again, and its earlier attempts no longer count. It keeps '
+  'saved bytes of the same URL. Also removes the lines that jobs have taken over. p_options: as for submit(). Returns '
   '{"taken_over": number of jobs, "unfinished": number of jobs that had not ended and keep their URL, "lines": number '
   'of removed lines}. Raises HA003 if the queue does not exist, and HA004 for an invalid option. Raises HA007 if one '
   'of these jobs is running or was just changed.';

@@ -132,8 +132,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.live_jobs(jsonb, text, integer, smallint) IS
-  'Returns up to p_limit jobs of a selector: waiting jobs, and running jobs that have not received p_command or '
-  'cancel. If p_command is cancel, also returns paused jobs. p_command NULL = all unfinished jobs whose priority is '
+  'Returns up to p_limit jobs that match a selector: waiting jobs, and running jobs that have not received p_command '
+  'or cancel. If p_command is cancel, also returns paused jobs. p_command NULL = all unfinished jobs whose priority is '
   'not p_but. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.hold_jobs(p_jobs bigint[]) RETURNS bigint[]
@@ -215,8 +215,9 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET ji
   SELECT s.* FROM haul.take_out('pause', p_selector, p_limit, p_sweep) s
 $$;
 COMMENT ON FUNCTION haul.pause(jsonb, integer, bigint) IS
-  'Pauses the waiting jobs of a selector. Asks the workers of running jobs to stop these jobs and keep their progress. '
-  'Changes up to p_limit jobs per call. If "more" is true, call it again with p_sweep = "sweep" of the first reply.';
+  'Pauses the waiting jobs that match a selector. Asks the workers of running jobs to stop these jobs and keep their '
+  'progress. Changes up to p_limit jobs per call. If "more" is true, call it again with p_sweep = "sweep" of the first '
+  'reply.';
 
 CREATE OR REPLACE FUNCTION haul.cancel(
   p_selector jsonb, p_limit integer DEFAULT 10000, p_sweep bigint DEFAULT NULL,
@@ -225,8 +226,8 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET ji
   SELECT s.* FROM haul.take_out('cancel', p_selector, p_limit, p_sweep) s
 $$;
 COMMENT ON FUNCTION haul.cancel(jsonb, integer, bigint) IS
-  'Cancels the waiting and paused jobs of a selector, and asks the workers of running jobs to stop these jobs. Call it '
-  'like pause(). Keeps part files for an hour. Within that time, retry() can continue these downloads.';
+  'Cancels the waiting and paused jobs that match a selector, and asks the workers of running jobs to stop these jobs. '
+  'Call it like pause(). Keeps part files for an hour. Within that time, retry() can continue these downloads.';
 
 -- Changes the priority of waiting, paused and running jobs. A running job uses the new priority when it waits again.
 CREATE OR REPLACE FUNCTION haul.prioritize(
@@ -249,8 +250,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.prioritize(jsonb, smallint, integer) IS
-  'Changes the priority of unfinished jobs of a selector, up to p_limit per call. p_priority: 0 (first) to 9; another '
-  'number raises HA004. Call it again while "more" is true.';
+  'Changes the priority of unfinished jobs that match a selector, up to p_limit per call. p_priority: 0 (first) to 9; '
+  'another number raises HA004. Call it again while "more" is true.';
 
 CREATE OR REPLACE FUNCTION haul.move_to_priority(p_jobs bigint[], p_priority smallint) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off AS $$

@@ -19,9 +19,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.take_back_command(jsonb, text, text) IS
-  'Withdraws p_command from all running jobs of a selector whose workers have not carried out the command yet. If the '
-  'selector has the key "state", it matches these jobs only if the value of this key is p_state. Returns these jobs. '
-  'Locks leases in job order.';
+  'Withdraws p_command from all running jobs that match a selector and whose workers have not carried out the command '
+  'yet. If the selector has the key "state", it matches these jobs only if the value of this key is p_state. Returns '
+  'these jobs. Locks leases in job order.';
 
 CREATE OR REPLACE FUNCTION haul.take_back(p_batch integer, p_what text[], p_sweep bigint) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -96,6 +96,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.resume(jsonb, integer, bigint, timestamptz) IS
-  'Resumes the paused jobs of a selector: they wait again in their old order. Call it like pause(). The first call '
-  'also withdraws all pauses that workers have not carried out. p_since: "since" of the first reply. Later calls then '
-  'skip jobs that are paused after the first call.';
+  'Resumes the paused jobs that match a selector: they wait again in their old order. Call it like pause(). The first '
+  'call also withdraws all pauses that workers have not carried out. p_since: "since" of the first reply. Later calls '
+  'then skip jobs that are paused after the first call.';

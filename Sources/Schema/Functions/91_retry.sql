@@ -37,7 +37,7 @@ BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.check_selector(p_selector);
   IF p_if_exists NOT IN ('fail', 'skip', 'replace', 'rename') THEN
-    RAISE EXCEPTION 'if a file exists, a job can fail, skip, replace or rename, not "%"', p_if_exists
+    RAISE EXCEPTION 'if_exists must be fail, skip, replace or rename, not "%"', p_if_exists
       USING ERRCODE = 'HA004';
   END IF;
   sweep := haul.take_back(
@@ -85,7 +85,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.retry(jsonb, integer, bigint, text, timestamptz) IS
-  'Queues failed and cancelled jobs of a selector again and forgives their earlier attempts, which then no longer '
+  'Requeues failed and cancelled jobs that match a selector, and forgives their earlier attempts, which then no longer '
   'count. Call it like pause(). The first call also withdraws all cancellations that workers have not carried out. If '
   'a job is selected by id and waits for its next attempt, it becomes due at once. p_if_exists (fail, skip, replace or '
   'rename): what the jobs do from now on if their file exists; NULL = as before. p_since: "since" of the first reply. '

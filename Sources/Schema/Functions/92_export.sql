@@ -20,5 +20,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.export(jsonb, boolean, bigint, integer) IS
-  'Returns up to p_limit jobs of a selector with ids above p_after, in the form in which they were submitted, with '
-  'complete URLs. p_left: true = leave out completed jobs.';
+  'Returns up to p_limit jobs that match a selector and have ids above p_after, in the form in which they were '
+  'submitted, with complete URLs. p_left: true = leave out completed jobs.';

@@ -104,6 +104,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.find_jobs(jsonb, text, bigint, integer, integer) IS
-  'Returns up to p_limit jobs of a selector ({} = all) with ids below p_before, newest first. p_text: only jobs whose '
-  'path or URL contains this text, ignoring case; NULL = any. The URL is compared as the view jobs shows it. Reads at '
-  'most about p_look jobs. older: the value of p_before for the next page; NULL = there are no more jobs.';
+  'Returns up to p_limit jobs that match a selector ({} = all) with ids below p_before, newest first. p_text: only '
+  'jobs whose path or URL contains this text, ignoring case; NULL = any. The URL is compared as the view jobs shows '
+  'it. Reads at most about p_look jobs. older: the value of p_before for the next page; NULL = there are no more jobs.';

@@ -128,8 +128,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.first_jobs(jsonb, integer) IS
-  'Returns the ids of the first p_limit jobs of a selector ({} = all), in list order: running, interrupted, queued, '
-  'scheduled, paused, failed, cancelled, completed. Waiting jobs come in the order in which they start: by priority, '
-  'oldest first. Scheduled jobs are ordered by start time. Ended jobs are listed newest first. If the selector has '
-  '"batch", reads all waiting jobs. On a large pool, also reads all ended jobs if the selector matches few of them. '
-  'Raises HA003 and HA004 like check_selector().';
+  'Returns the ids of the first p_limit jobs that match a selector ({} = all), in list order: running, interrupted, '
+  'queued, scheduled, paused, failed, cancelled, completed. Waiting jobs come in the order in which they start: by '
+  'priority, oldest first. Scheduled jobs are ordered by start time. Ended jobs are listed newest first. If the '
+  'selector has "batch", reads all waiting jobs. On a large pool, also reads all ended jobs if the selector matches '
+  'few of them. Raises HA003 and HA004 like check_selector().';

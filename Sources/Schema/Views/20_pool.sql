@@ -82,8 +82,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp
 $$;
 COMMENT ON FUNCTION haul.is_queue_served(integer, integer) IS
   'Returns whether a live worker takes jobs of a queue. Workers that drain or cannot write to the store do not count. '
-  'p_instance: count only workers that mount this store instance (a directory of a store), because only they can take '
-  'jobs with a part file there; 0 = any.';
+  'p_instance: count only workers that mount this store instance (a directory of a store); 0 = any. Only such workers '
+  'can take jobs with a part file there.';
 
 CREATE OR REPLACE FUNCTION haul.unserved_queues() RETURNS integer[]
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$

@@ -209,7 +209,7 @@ SELECT 'open_transaction', (SELECT concat('process ' || (h.value ->> 'pid'), ' o
     WHERE h.value IS NOT NULL),
   extract(epoch FROM clock_timestamp() - (h.value ->> 'since')::timestamptz)::double precision, 'seconds',
   coalesce((h.value ->> 'since')::timestamptz < clock_timestamp() - interval '30 seconds', false),
-  'age of the oldest open transaction that holds rows of Haul; jobs that need these rows wait until it ends'
+  'age of the oldest open transaction that locks rows of Haul; jobs wait for these rows until the transaction ends'
 FROM (SELECT) one LEFT JOIN (
   SELECT e.value FROM haul.pulse p CROSS JOIN LATERAL jsonb_each(p.holders) e
   ORDER BY (e.value ->> 'since')::timestamptz LIMIT 1) h ON true
