@@ -89,7 +89,7 @@ package struct CommandTree: Sendable {
     }
   }
 
-  /// Returns the node below `node` that `arguments` name, and the arguments after the name.
+  /// Returns the child of `node` that the first argument names, and the remaining arguments.
   private func step(
     from node: CommandNode, _ arguments: [String]
   ) throws(ParseExit) -> (CommandNode, [String]) {

@@ -11,7 +11,7 @@ struct ServerProcesses {
   private let inode: ino_t
   private let user: uid_t
 
-  /// Creates the value for the cluster; nil if there is no data.
+  /// Notes how to recognise the processes of this cluster. Returns nil if the cluster has no data directory.
   init?(_ directory: ClusterDirectory) {
     guard let found = ClusterDirectory.status(directory.data) else { return nil }
     (device, inode, user) = (found.st_dev, found.st_ino, directory.user.id)

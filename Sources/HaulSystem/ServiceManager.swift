@@ -27,10 +27,10 @@ package struct ServiceManager: Sendable {
     ServiceManager(environment: ProcessInfo.processInfo.environment, process: getpid())
   }
 
-  /// Says that the service has started.
+  /// Tells the service manager that the service has started.
   package func ready() { send("READY=1") }
 
-  /// Says that the service stops gracefully.
+  /// Tells the service manager that the service is stopping.
   package func stopping() { send("STOPPING=1") }
 
   /// Runs `body`, and sends signs of life until it returns. They come from Swift's threads: if code blocks all of these

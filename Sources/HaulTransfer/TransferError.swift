@@ -62,7 +62,7 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     case blockedAddress = "blocked_address"
     /// The URL or a redirect target is invalid, has a scheme that is not allowed, or holds credentials.
     case blockedURL = "blocked_url"
-    /// The job's credential may not be sent to the host of its URL.
+    /// The job's credential is not allowed for the host of its URL.
     case blockedCredential = "blocked_credential"
     /// The job's credential is missing, or cannot be read or used.
     case credential

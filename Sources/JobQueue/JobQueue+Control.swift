@@ -178,8 +178,8 @@ extension JobQueue {
     package let kept: Int
   }
 
-  /// Takes all jobs back from a worker at once, even if the worker's leases have not expired. The worker gets no new jobs.
-  /// Returns nil if the worker does not exist.
+  /// Immediately takes all jobs back from a worker, even if its leases have not expired. The worker gets no new jobs. Returns
+  /// nil if the worker does not exist.
   package func rescueWorker(_ worker: Int64) async throws -> RescuedWorker? {
     let row = try await rows("SELECT jobs, had_ended, kept FROM haul.rescue_worker($1)", [worker])[
       0]

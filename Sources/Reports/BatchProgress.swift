@@ -26,7 +26,7 @@ package struct BatchProgress {
   private var expected = ExpectedBytes()
   private var bytesMeter = RateMeter()
   private var jobsMeter = RateMeter()
-  /// The time since which no job was seen running.
+  /// Since when no job has been running; nil while one is running.
   private var idleSince: ContinuousClock.Instant?
   private var changes: [Int64: Change] = [:]
   private var lookedAt: ContinuousClock.Instant?

@@ -36,10 +36,10 @@ package struct CopiedStore: Sendable {
   private let delay: Duration
   private var signedAt: [Int64: Instant] = [:]
   private var missed: [Int64: Int] = [:]
-  /// The machines of workers that use another directory, by worker.
+  /// The workers that use another directory. Key: worker id; value: machine.
   private var apart: [Int64: String] = [:]
 
-  /// Creates a value without observations. `own` is this worker's number.
+  /// Creates a value without observations. `own` is this worker's id.
   package init(own: Int64, delay: Duration = delay) {
     self.own = own
     self.delay = delay
@@ -69,8 +69,8 @@ package struct CopiedStore: Sendable {
     }
   }
 
-  /// The worker with the lowest number of those that use another directory; nil if no number is lower than this worker's
-  /// own. If the value is not nil, the directory of this worker counts as the copy.
+  /// The worker with the lowest id among those that use another directory. Nil if none of them has a lower id than this worker.
+  /// If not nil, this worker's directory counts as the copy.
   package var original: (worker: Int64, machine: String)? {
     apart.filter { $0.key < own }.min { $0.key < $1.key }.map { ($0.key, $0.value) }
   }

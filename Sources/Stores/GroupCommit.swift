@@ -52,7 +52,7 @@ package final class GroupCommit: Sendable {
 
   /// The minimum time from the beginning of one round to that of the next, so that callers gather.
   private static let pace = Duration.milliseconds(3)
-  /// The number of files from which on one sync of everything costs less than separate syncs.
+  /// From this number of files, one sync of everything costs less than separate syncs.
   private static let least = 4
   /// If a sync of everything takes longer than `patience`, it had to write much data of others. Then files and directories are
   /// synced separately for the time `restraint`.

@@ -84,7 +84,7 @@ package final class ProgressDisplay: Sendable {
     }
   }
 
-  /// Shows a sentence instead of a frame, at the same intervals as a frame.
+  /// Shows a sentence instead of a frame, at most as often as frames.
   package func show(_ sentence: String) { show { $0.sentence = sentence } }
 
   private func show(_ change: (inout State) -> Void) {

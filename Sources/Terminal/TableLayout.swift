@@ -35,7 +35,7 @@ package enum TableCell: Sendable, Equatable {
   /// A bar that fills the given fraction of the column, from 0 to 1. Nil draws no bar.
   case bar(Double?)
 
-  /// The text of the cell, for search.
+  /// The text that a search compares; empty for a bar.
   package var text: String {
     switch self {
     case .text(let text, _): text

@@ -57,7 +57,7 @@ package struct TopModel: Sendable {
   package private(set) var since: PoolContext?
   package private(set) var figures: PoolFigures?
   package private(set) var figuresAt: ContinuousClock.Instant?
-  /// The time since which there is no connection, with the reason; nil while there is a connection.
+  /// When the outage began, and why; nil while there is a connection.
   package private(set) var outage: (since: ContinuousClock.Instant, reason: String)?
   /// The kind of process that runs the pool's maintenance. The outer optional is nil until the kind has been read. The inner
   /// optional is nil if no process runs the maintenance.

@@ -18,9 +18,9 @@ final class StoreWatch: Sendable {
 
   private struct State {
     var standing: [String: StoreHealth] = [:]
-    /// The callers that wait for the current check, by store.
+    /// The callers that wait for the current check. The key is the store.
     var looking: [String: [OneShot<StoreTrouble?>]] = [:]
-    /// The reason why a store counts as a copy of another worker's store, by store.
+    /// Why each store counts as a copy of another worker's store. The key is the store.
     var copied: [String: String] = [:]
   }
 

@@ -277,8 +277,8 @@ package struct Destination: Sendable {
     try parent.sync()
   }
 
-  /// Moves the part file to its final name. Returns 0 or the error number: EEXIST if the name is taken and may not be
-  /// replaced.
+  /// Moves the part file to its final name. Returns 0 or the error number: EEXIST if the name is taken and replacing is not
+  /// allowed.
   private func move(
     _ part: String, of parts: PartDirectory, to name: String, in parent: Parent, replacing: Bool
   ) -> Int32 {

@@ -94,8 +94,7 @@ extension FileDescriptor {
       && Self.syncedWhole.contains(haul_file_system(raw))
   }
 
-  /// The file systems that write all data to the device, by their numbers of statfs(2): ext2 to ext4, XFS, Btrfs, F2FS,
-  /// tmpfs.
+  /// The statfs(2) type numbers of file systems that write all data to the device: ext2 to ext4, XFS, Btrfs, F2FS, tmpfs.
   private static let syncedWhole: Set<UInt32> = [
     0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0x0102_1994,
   ]

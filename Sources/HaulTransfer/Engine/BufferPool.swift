@@ -94,7 +94,7 @@ package final class BufferPool: Sendable {
     }
   }
 
-  /// Returns an empty buffer, or nil if the share may not take another buffer now.
+  /// Returns an empty buffer, or nil if the share is not allowed another buffer now.
   ///
   /// - Parameter share: the key of the share. Exchanges that may hang at the same time, such as those that write to one disk,
   ///   have the same key.

@@ -47,7 +47,7 @@ extension HTTPDate {
   fileprivate var day: Int64 { (seconds >= 0 ? seconds : seconds - 86_399) / 86_400 }
 }
 
-/// A date as it is written. The calendar may not have it.
+/// A date as written. It can be a day that does not exist, such as 31 June.
 private struct CalendarFields {
   var year = 0
   /// The month, 0 to 11.

@@ -62,8 +62,8 @@ extension ResponseHead {
     return .bytes(first)
   }
 
-  /// Returns how long the server asks to wait (RFC 9110 §10.2.3), at most one year; nil if the field is absent, repeated or
-  /// invalid.
+  /// Returns how long the server asks the client to wait (RFC 9110 §10.2.3), at most one year; nil if the field is absent,
+  /// repeated or invalid.
   ///
   /// A date counts from the Date of the response, so that a wrong clock on either side does not matter. Without a Date it
   /// counts from `now`.

@@ -56,9 +56,9 @@ public struct DownloadOptions: Sendable {
   /// result is the existing file at the path, and ``DownloadedFile/isUnchanged`` is true.
   ///
   /// Haul uses the option only if ``ifExists`` is `replace`, a file exists at the path, the method is GET, and the request
-  /// names the file itself. A program that keeps only the header fields can create a response from these fields:
-  /// `DownloadResponse(url: url, fields: [HeaderField("ETag", tag)])`, where `url` is the URL that answered. The list of a
-  /// queue does not keep this option.
+  /// gives a file path, not a directory. A program that keeps only the header fields can create a response from these fields:
+  /// `DownloadResponse(url: url, fields: [HeaderField("ETag", tag)])`, where `url` is the URL that answered. A
+  /// ``DownloadQueue`` does not save this option in its list.
   public var onlyIfChangedSince: DownloadResponse?
   /// Header fields with credentials, such as Authorization. Haul sends these fields only to the URL's own origin, never to
   /// another origin after a redirect.

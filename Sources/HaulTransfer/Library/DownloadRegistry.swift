@@ -16,8 +16,9 @@ final class DownloadRegistry: Sendable {
     var live: [ObjectIdentifier: Entry] = [:]
     /// The lists of queues.
     var lists: [List] = []
-    /// The downloads that will create the file at a place, while their attempts run, by place; and the place of each.
+    /// For each place, the download that will create the file there and whose attempt runs.
     var claims: [DownloadTarget.Place: ObjectIdentifier] = [:]
+    /// The place of each of these downloads.
     var claimed: [ObjectIdentifier: DownloadTarget.Place] = [:]
     /// The resume data of downloads that failed and are in no list, by the names of the partial files.
     var left: [String: ResumeData] = [:]

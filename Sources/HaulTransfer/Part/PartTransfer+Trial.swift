@@ -1,7 +1,7 @@
 import HaulSystem
 import Synchronization
 
-/// A body from byte 0 that may not be the file's, with the old part to restore if it is not.
+/// A body from byte 0 that might not be the wanted file. Keeps the old part to restore it in that case.
 struct PartTrial: Sendable {
   /// How Haul decides whether the body is the file's.
   enum Kind: Sendable, Equatable {

@@ -35,7 +35,7 @@ package final class PartTransfer: Sendable {
     var cookies: [String] = []
     /// The handle of the current exchange.
     var handle: ExchangeHandle?
-    /// The time since which the current exchange waits for its head; nil if none waits.
+    /// When the current exchange began to wait for its head; nil if it does not wait.
     var asked: ContinuousClock.Instant?
     /// The number of part files begun so far, for their names.
     var generation = 0
@@ -205,8 +205,8 @@ package final class PartTransfer: Sendable {
     }
   }
 
-  /// The time since which the transfer has waited for a connection or for the first byte of a response. Nil if the transfer
-  /// does not wait, or is paused.
+  /// When the transfer began to wait for a connection or for the first byte of a response. Nil if the transfer does not wait,
+  /// or is paused.
   package var silentSince: ContinuousClock.Instant? {
     shared.withLock { $0.isPaused ? nil : $0.asked }
   }

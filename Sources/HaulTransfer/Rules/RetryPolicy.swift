@@ -25,7 +25,7 @@ public struct RetryPolicy: Sendable, Hashable {
     package var charged = 0
     /// The number of consecutive failures caused by the host.
     package var host = 0
-    /// The time since which the host has had problems; nil if it has none.
+    /// When the host's current problems began; nil if the host has none.
     package var hostSince: ContinuousClock.Instant?
 
     package init() {}

@@ -28,7 +28,7 @@ public struct ProxyAddress: Sendable, Hashable {
     }
   }
 
-  /// Reads `scheme://host:port`. The text may not hold a login: set ``login`` instead.
+  /// Reads `scheme://host:port`. The text must not contain a login: set ``login`` instead.
   public init(_ text: String) throws(Problem) {
     let halves = text.split(separator: ":", maxSplits: 1)
     guard halves.count == 2, halves[1].hasPrefix("//"),

@@ -44,7 +44,7 @@ extension ListFormat {
   /// Returns the format of the list `name`. `line` is its first line that is not blank and not a comment. Returns nil for lines
   /// of URLs, perhaps with options of aria2.
   ///
-  /// The content of the line decides. The ending of the name decides only if the content allows several formats.
+  /// The content of the line determines the format. The file extension counts only if the content allows several formats.
   static func recognised(
     name: String, line: String, _ columns: ListColumns = ListColumns()
   ) -> (title: String, parser: any ListParser)? {

@@ -31,10 +31,10 @@ protocol ListSplitter: Sendable {
 /// Splits bytes that arrive in pieces into lines. Holds the current piece and at most one unfinished line. Lines end in LF or
 /// CR LF, and the last line may have no end. A byte order mark at the very start is dropped.
 struct LineSplitter: ListSplitter {
-  /// The largest length of a line in bytes without its end, in most lists.
+  /// The maximum length of a line in most lists, in bytes, without the line ending.
   static let longestLine = 64 << 10
 
-  /// The largest length of a line in bytes without its end, in this list.
+  /// The maximum length of a line in this list, in bytes, without the line ending.
   private let longest: Int
 
   private var buffer: [UInt8] = []

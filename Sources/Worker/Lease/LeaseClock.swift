@@ -30,7 +30,8 @@ struct LeaseClock: Sendable {
   private var sent: Instant
   private var expiry: Duration
   private var hasSession = true
-  /// The time since which no lease can have been lost unnoticed: the acknowledgement of the heartbeat that ended the last gap.
+  /// After this time, no lease can have been lost without notice. It is the time of the heartbeat reply that ended the last
+  /// gap.
   private var since: Instant
   /// Whether the session was lost after the last acknowledged heartbeat.
   private var wasCutOff = false

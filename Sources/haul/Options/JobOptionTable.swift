@@ -57,7 +57,7 @@ extension JobOptionRow {
 
 /// The job options that commands take.
 enum JobOptionTable {
-  /// The advice for users who type an option that does not exist, by the option as typed.
+  /// Advice for options that users type although Haul lacks them. The key is the option.
   static let habits = [
     "--record-digest":
       "Haul records the SHA-256 of each file by default. With --no-record-digest, Haul does not record it.",

@@ -72,7 +72,7 @@ struct StoreInitCommand: HaulCommand {
         + (hasQueue ? Self.news(of: made) : noQueue))
   }
 
-  /// Returns the text about new queues: `; created the queue films`, and the use of the queue `default`.
+  /// Returns text such as `; created the queue films`. Explains the queue `default` if it is new. Empty if no queue is new.
   private static func news(of queues: [String]) -> String {
     if queues.isEmpty { return "" }
     let names = queues.map {
