@@ -56,7 +56,7 @@ struct ErrorTableTests {
     case .job: "yes"
     case .host: "when the host is well"
     case .worker: "when a worker can"
-    case .kept: "no; `haul retry` goes on"
+    case .kept: "no; `haul retry` resumes it"
     }
   }
 
