@@ -1,4 +1,4 @@
-"""The databases that scripts/parts/bench/queue measures: how they are filled, and a client that works on them."""
+"""The databases that scripts/parts/bench/queue measures: fills them, and runs clients that work on them."""
 
 import bisect
 import glob
@@ -16,8 +16,8 @@ SERVER_DIRECTORY = re.search(r"host=(\S+)", SERVER)[1]
 PROGRAMS = os.environ["HAUL_TEST_PGBIN"]
 HOSTS = 100_000
 
-# One call of a client. The endings of the next call are made of the reply on the server, since pgbench cannot.
-# What is due and locked by another is asked for again a little later, as a worker does.
+# One call of a client. The server builds the endings of the next call from the reply, because pgbench cannot.
+# If another session has locked what is due, the client asks again a little later, as a worker does.
 CALL = """
 \\if :worker = 0
 SELECT r->>'worker' AS worker, r->>'secret' AS secret
@@ -40,7 +40,7 @@ FROM reply \\gset
 
 
 class Trouble(Exception):
-    """Something else than a bound that is not held."""
+    """A failure other than an exceeded bound."""
 
 
 def conninfo(database):
@@ -48,7 +48,7 @@ def conninfo(database):
 
 
 def psql(database, script, source=None):
-    """Runs SQL and returns what it prints, unaligned."""
+    """Runs SQL and returns its output, unaligned."""
     command = [PROGRAMS + "/psql", "-XqAt", "-v", "ON_ERROR_STOP=1", "-d", conninfo(database)]
     command += ["-c", script] if source is None else ["-f", "-"]
     done = subprocess.run(command, input=source, capture_output=True, text=True)
@@ -58,7 +58,7 @@ def psql(database, script, source=None):
 
 
 def copy_of(database):
-    """A fresh copy of a database, its pages written out, so that no run pays for what came before."""
+    """Makes a fresh copy of a database and writes its pages to disk, so that earlier work does not slow down the run."""
     psql("postgres", "DROP DATABASE IF EXISTS bench_run")
     psql("postgres", f"CREATE DATABASE bench_run TEMPLATE {database} STRATEGY file_copy")
     psql("postgres", "CHECKPOINT")
@@ -66,7 +66,7 @@ def copy_of(database):
 
 
 def haul(database, *arguments):
-    """Runs the program; returns the seconds it took and its largest memory in MiB."""
+    """Runs the program; returns how many seconds it took, and its peak memory in MiB."""
     begin = time.monotonic()
     done = subprocess.run(["/usr/bin/time", "-qf", "%M", os.environ["HAUL"], *arguments], capture_output=True, text=True,
                           env=os.environ | {"HAUL_DATABASE_URL": conninfo(database)})
@@ -89,7 +89,7 @@ numbers = itertools.count(1)
 
 
 def submit(database, queue, hosts, batch="NULL"):
-    """Submits a new path for each of the hosts, as haul submit does; a batch stands in quotes."""
+    """Submits a new path for each of the hosts, as haul submit does. Pass a batch in SQL quotes."""
     key = "00000000-0000-0000-0000-000000000001"
     step = f"SELECT haul.submit('{key}', '{queue}', {batch}, 5::smallint, '{{}}', NULL, 'skip', false, 100000);\n"
     while hosts:
@@ -108,7 +108,7 @@ def zipf(count):
 
 
 class Run:
-    """What pgbench and the server said of one run."""
+    """The figures of one run from pgbench and the server."""
 
     def __init__(self, database, queue, *, clients=1, room=64, settle=1, seconds=None, calls=None):
         before = self.counters(database, queue)
@@ -124,7 +124,7 @@ class Run:
             command += ["-D", f"{name}={value}"]
         done = subprocess.run([*command, conninfo(database)], capture_output=True, text=True)
         logs = glob.glob(script + ".*")
-        # In ms; a client's first call is left out, in which it registers.
+        # In ms. Without a client's first call, in which it registers.
         lines = [line.split() for log in logs for line in open(log, encoding="utf-8")]
         self.times = sorted(int(line[2]) / 1000 for line in lines if line[1] != "1")
         directory.cleanup()
@@ -147,7 +147,7 @@ class Run:
 
     @staticmethod
     def counters(database, queue):
-        # The jobs of the full host wait for ever.
+        # The jobs of the full host wait forever.
         out = psql(database, f"""SELECT (SELECT count(*) FROM haul.outcome), pg_current_wal_lsn() - '0/0', EXISTS (
             SELECT FROM haul.ready r JOIN haul.queue q ON q.id = r.queue JOIN haul.host h ON h.id = r.host
             WHERE q.name = '{queue}' AND h.in_flight < h.cap)""").split("|")

@@ -20,7 +20,7 @@ def require_health(database):
 
 
 def measure_claims(table, database, waiting, base=None, times="a tenth"):
-    """Claims of 1 and of 64; p50 of 1 is bound by the p50 of fewer waiting, `base`."""
+    """Measures claims of 1 and of 64. `base`, the p50 with fewer waiting jobs, bounds the p50 of claims of 1."""
     run = Run(copy_of(database), "bench", room=1, settle=0, calls=1000)
     p50 = table.add(f"claim of 1, {waiting:,} waiting, p50", run.percentile(0.5), "ms", most=2)
     table.add(f"claim of 1, {waiting:,} waiting, p99", run.percentile(0.99), "ms")
@@ -34,7 +34,7 @@ def measure_claims(table, database, waiting, base=None, times="a tenth"):
 
 
 class Reader(threading.Thread):
-    """A session that asks one question after the other, round and round, while the body of `with` runs."""
+    """A session that repeats its queries in turn while the body of `with` runs."""
 
     def __init__(self, questions):
         super().__init__()
@@ -58,11 +58,11 @@ class Reader(threading.Thread):
 
 
 def measure_views(table, database, seconds):
-    """Claims while somebody looks at everything, and how long a look takes."""
+    """Measures claims while a session reads every view, and how long each view takes."""
     copy_of(database)
     Run("bench_run", "bench", clients=4, seconds=seconds)
     psql("bench_run", "ANALYZE")
-    # One that only computes: two cores of a virtual machine may be halves of one.
+    # Compare with a session that only computes, because two cores of a virtual machine may be halves of one core.
     numbers = {"numbers": "SELECT sum(i) FROM generate_series(1, 1000000) i"}
     views = {view: f"SELECT * FROM haul.{view} " + ("WHERE \"check\" = 'lost_lane'" if view == "health" else "LIMIT 50")
              for view in psql("bench_run", "SELECT viewname FROM pg_views WHERE schemaname = 'haul'").split()}
@@ -81,7 +81,7 @@ def measure_views(table, database, seconds):
 
 
 def measure_queries(table, database, seconds):
-    """What operators ask, on a pool in which everything has happened to some."""
+    """Runs the queries of operators, on a pool with jobs in every state."""
     copy_of(database)
     Run("bench_run", "bench", clients=4, seconds=seconds)
     queries.measure(table, psql)
@@ -118,7 +118,7 @@ def measure_snapshot(table, database, seconds):
 
 
 def measure_program(table, jobs):
-    """Submission and cancellation by the program itself."""
+    """Measures submission and cancellation by the program itself."""
     migrate("bench_run2")
     submit("bench_run2", "few", [f"few{n % 200}.test" for n in range(100_000)])
     with tempfile.NamedTemporaryFile("w", prefix="haul-bench.") as file:
@@ -142,7 +142,7 @@ def measure_program(table, jobs):
 
 
 def measure_large(table, lines):
-    """Claims when a hundredth of the lines waits, then submission of them all by the program, and claims again."""
+    """Measures claims while a hundredth of the lines waits, submits all lines with the program, and measures claims again."""
     migrate("bench_large")
     submit("bench_large", "bench", ["full.test"])
     Run("bench_large", "bench", room=1, settle=0, calls=0)
@@ -160,7 +160,7 @@ def measure_large(table, lines):
 
 
 def measure_idle(table):
-    """What an idle worker asks: the statements of its sessions in the server's log within a minute, heartbeats apart."""
+    """Counts the statements of an idle worker's sessions in the server's log within a minute, except heartbeats."""
     migrate("bench_idle")
     environment = os.environ | {"HAUL_DATABASE_URL": conninfo("bench_idle")}
     with tempfile.TemporaryDirectory(prefix="haul-bench.") as store:
@@ -169,7 +169,7 @@ def measure_idle(table):
         programs = []
         for arguments in (["coordinator"], ["worker", "--store", f"idle={store}"]):
             programs.append(subprocess.Popen([os.environ["HAUL"], *arguments], env=environment, stderr=subprocess.DEVNULL))
-            time.sleep(5)  # the coordinator leads, not the worker
+            time.sleep(5)  # so that the coordinator leads, not the worker
         pids = psql("bench_idle", """SELECT pid FROM pg_stat_activity
             WHERE datname = 'bench_idle' AND application_name LIKE 'haul-worker%'""").split()
         with open(SERVER_DIRECTORY + "/log", encoding="utf-8") as log:

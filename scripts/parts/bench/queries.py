@@ -1,4 +1,4 @@
-"""The queries of docs/queries.md, and a look at each view, as scripts/parts/bench/queue asks them."""
+"""The queries of docs/queries.md, and one query for each view, as scripts/parts/bench/queue runs them."""
 
 import itertools
 import os
@@ -8,7 +8,7 @@ import time
 
 QUERIES = os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../../docs/queries.md")
 
-# A worker that meets with all there is: of each claim the first four jobs run on, the others end in one of eight ways.
+# A worker that meets every outcome: of each claim the first four jobs continue to run, the others end in one of eight ways.
 LIVELY = """
 DO $$
 DECLARE
@@ -42,7 +42,7 @@ SELECT haul.roll_up(1000000);
 
 
 def queries():
-    """Question, query and whether the page says of it that it may take longer, in its order."""
+    """Yields each question and query of the page, in order, and whether the page says that the query may take longer."""
     with open(QUERIES, encoding="utf-8") as page:
         sections = page.read().split("\n## ")[1:]
     for section in sections:
@@ -52,7 +52,7 @@ def queries():
 
 
 def looks(psql):
-    """The same of a look at each view: with a LIMIT, and at health, which reads everything, by each of its checks."""
+    """Yields the same for each view: with a LIMIT, and for health, which reads everything, each of its checks."""
     views = psql("bench_run", "SELECT viewname FROM pg_views WHERE schemaname = 'haul' ORDER BY 1").split()
     for view in views:
         if view != "health":
@@ -62,7 +62,7 @@ def looks(psql):
 
 
 def measure(table, psql):
-    """Has all happen to some jobs of the database bench_run, then asks."""
+    """Makes jobs of the database bench_run end in every way, then measures the queries."""
     psql("bench_run", "", LIVELY)
     psql("bench_run", "ANALYZE")
     for question, query, may_be_slow in itertools.chain(queries(), looks(psql)):

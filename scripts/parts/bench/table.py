@@ -18,7 +18,7 @@ class Table:
         return value
 
     def end(self):
-        """Prints all; returns whether all bounds are held."""
+        """Prints everything; returns whether all bounds hold."""
         print()
         for what, value, unit, bound, missed in self.rows:
             print(f"{what:<55} {value:>9} {unit:<7} {bound:<21} {missed}".rstrip())

@@ -1,7 +1,7 @@
-"""Makes a site of pages that are written for GitHub; mkdocs calls the functions named on_….
+"""Builds a site from pages that are written for GitHub. mkdocs calls the functions named on_….
 
 It adds the pages of the root, changes links to files outside docs into links to their copies in the site, and indents
-items of lists as Python's Markdown needs it.
+list items as Python's Markdown requires.
 """
 
 import pathlib
@@ -29,7 +29,7 @@ def on_files(files, config):
     for source, page in PAGES.items():
         files.append(File.generated(config, page, abs_src_path=str(ROOT / source)))
     files.append(File.generated(config, "site.css", abs_src_path=str(pathlib.Path(__file__).with_name("site.css"))))
-    # mkdocs wants to know each file before it reads the first page.
+    # mkdocs must know each file before it reads the first page.
     for file in list(files.documentation_pages()):
         for is_text, line in lines_of(file.content_string):
             for match in LINK.finditer(line) if is_text else ():
@@ -40,7 +40,7 @@ def on_files(files, config):
 
 
 def on_nav(nav, config, files):
-    # scripts/docs puts the pages of docc there, which mkdocs does not know.
+    # scripts/docs puts docc's pages there; mkdocs does not know them.
     nav.items.append(Link("Swift library", LIBRARY))
     return nav
 
@@ -48,7 +48,7 @@ def on_nav(nav, config, files):
 def on_page_markdown(markdown, page, config, files):
     here = page.file.src_uri
     if here == "index.md":
-        # Its section has no other page, so its examples get the room.
+        # The section has no other page, so its examples get the space.
         page.meta["hide"] = ["navigation"]
 
     def changed(match):
@@ -60,7 +60,7 @@ def on_page_markdown(markdown, page, config, files):
 
 
 def lines_of(markdown):
-    """Each line, and whether it is text: no line of a block of code."""
+    """Yields each line, and whether it is text, not code in a block."""
     fence = None
     for line in markdown.split("\n"):
         mark = FENCE.match(line)
@@ -72,7 +72,7 @@ def lines_of(markdown):
 
 
 def target(link, page):
-    """What `link` of a page is in the site."""
+    """Returns the link in the site for `link` of a page."""
     if ":" in link or link.startswith("#"):
         return link
     path, sharp, anchor = link.partition("#")
@@ -83,12 +83,12 @@ def target(link, page):
     elif path.startswith("docs/"):
         found = path.removeprefix("docs/")
     elif path == ARTICLES:
-        # Not for mkdocs to check: it is no page of its.
+        # mkdocs cannot check this link, because the target is not a page of mkdocs.
         return "https:" + LIBRARY
     else:
         if not (ROOT / path).is_file():
             return link
-        # Text, so that a browser shows it.
+        # As text, so that a browser shows the file.
         found = copies.setdefault(path, f"files/{path}.txt")
     return posixpath.relpath(found, posixpath.dirname(page) or ".") + sharp + anchor
 
@@ -98,7 +98,7 @@ def on_page_content(html, page, config, files):
 
 
 def indented(lines):
-    """The lines with four columns for each level of a list, and with lists of two kinds apart."""
+    """Indents list levels by four columns each, and separates lists of different kinds."""
     widths, is_after_blank, fence, found, is_numbered = [], True, None, [], None
     for line in lines:
         indent = len(line) - len(line.lstrip())

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """origin.py DIR: serves the files of DIR on port 8000 of loopback, and writes a line for each request to DIR/requests.
 
-A request for the file "large" without Range gets the first half, and then nothing until the client goes away. A request
-with Range gets the rest. So the file becomes complete only if somebody resumes it.
+For the file "large", a request without Range gets the first half, and then nothing until the client disconnects. A request
+with Range gets the rest. So the file becomes complete only if a client resumes it.
 """
 
 import http.server

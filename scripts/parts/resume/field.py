@@ -8,7 +8,7 @@ WEAK = OLD.but(etag='W/"one"')
 
 
 def part_as_whole(exchange):
-    """The right part, told by Content-Range, under the wrong status."""
+    """The right part, with its Content-Range, under the wrong status."""
     end = exchange.end_of(OLD)
     exchange.answer(
         "200 OK", OLD.body[exchange.start : end], f"Content-Range: bytes {exchange.start}-{end - 1}/{SIZE}",
@@ -16,7 +16,7 @@ def part_as_whole(exchange):
 
 
 def rest_as_whole(exchange):
-    """The right part, as if it were the file."""
+    """The right part, sent as if it were the whole file."""
     exchange.answer("200 OK", OLD.body[exchange.start :], *OLD.fields)
 
 
@@ -29,7 +29,7 @@ def status(line):
 
 
 def folded(end):
-    """`Transfer-Encoding` over two lines (RFC 9112 §5.2)."""
+    """Sends `Transfer-Encoding` in two lines (RFC 9112 §5.2)."""
 
     def answer(exchange):
         exchange.has(OLD)
@@ -43,21 +43,21 @@ def folded(end):
 
 
 def identity(exchange):
-    """A length beside a coding that is none; the body breaks off."""
+    """Sends a length beside the coding identity, which is no coding; the body breaks off."""
     exchange.has(OLD)
     exchange.head("200 OK", "Transfer-Encoding: identity", f"Content-Length: {SIZE}", *OLD.fields)
     exchange.body(OLD.body[:CUT])
 
 
 def length_forgotten(exchange):
-    """As a proxy may have it: no length and no validator, and the end comes at the same byte each time."""
+    """As a proxy may answer: no length and no validator, and the body ends at the same byte each time."""
     exchange.has(OLD)
     exchange.head("200 OK", "Content-Type: application/octet-stream")
     exchange.body(OLD.body[: SIZE * 3 // 4])
 
 
 def round_trip(exchange):
-    """Visitors without a cookie are sent to fetch one, at the same address."""
+    """Redirects clients without a cookie to the same address, and sets the cookie."""
     if "visited=yes" in exchange.fields.get("cookie", ""):
         return correct(OLD)(exchange)
     exchange.answer("302 Found", b"", "Location: /f.bin", "Set-Cookie: visited=yes; Path=/")

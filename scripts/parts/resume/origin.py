@@ -1,6 +1,6 @@
-"""The origin of scripts/resume-matrix: a web server that misbehaves as a case tells it to.
+"""The origin of scripts/resume-matrix: a web server that misbehaves as the case requires.
 
-Every case has a server of its own on a free port of 127.0.0.1, which closes the connection after each answer. Nothing
+Every case has its own server on a free port of 127.0.0.1, which closes the connection after each answer. Nothing
 in it is random.
 """
 
@@ -14,13 +14,13 @@ import threading
 import time
 
 SIZE = 2 << 20
-# The client has so much when it is interrupted. Not the half: curl takes a rest as long as the part for the part.
+# The client has this many bytes when it is interrupted. Not half: curl takes a rest of the part's length for the part.
 CUT = SIZE * 5 // 8
 
 
 @dataclasses.dataclass(frozen=True)
 class Version:
-    """What the server has under the URL at one time."""
+    """The content of the URL at one time."""
 
     body: bytes
     etag: str = '"one"'
@@ -56,7 +56,7 @@ class Exchange:
         self.last = int(asked[2]) if asked and asked[2] else None
 
     def has(self, version):
-        """Says that the server has this version as a whole."""
+        """Records that the server has had this version as a whole."""
         self.origin.versions.append(version.body)
 
     def head(self, status, *fields, protocol="HTTP/1.1"):
@@ -68,25 +68,25 @@ class Exchange:
         self.connection.sendall(data)
 
     def answer(self, status, data, *fields):
-        """An answer that is in order but for what `fields` say."""
+        """Sends a correct answer, except for what `fields` say."""
         if not any(field.startswith("Content-Type") for field in fields):
             fields += ("Content-Type: application/octet-stream",)
         self.head(status, f"Content-Length: {len(data)}", "Accept-Ranges: bytes", *fields)
         self.body(data)
 
     def part(self, version, first, end, data=None, told=True, fields=None):
-        """A 206 with the bytes first..<end, or with `data` in their place."""
+        """Sends a 206 with the bytes first..<end, or with `data` instead."""
         told = [f"Content-Range: bytes {first}-{end - 1}/{len(version.body)}"] if told else []
         data = version.body[first:end] if data is None else data
         self.answer("206 Partial Content", data, *told, *(fields or version.fields))
 
     def end_of(self, version):
-        """One past the last byte asked for."""
+        """Returns the position after the last byte requested."""
         length = len(version.body)
         return length if self.last is None else min(self.last + 1, length)
 
     def settle(self):
-        """Waits until the client has read all that was sent: until both queues of the connection are empty (proc(5))."""
+        """Waits until the client has read everything that was sent: until both queues of the connection are empty (proc(5))."""
         ports = {f"{self.connection.getsockname()[1]:04X}", f"{self.connection.getpeername()[1]:04X}"}
         deadline = time.monotonic() + 20
         while time.monotonic() < deadline:
@@ -97,7 +97,7 @@ class Exchange:
             time.sleep(0.005)
 
     def reset(self):
-        """Ends the connection with a reset, once the client has read what came before it."""
+        """Resets the connection after the client has read everything that was sent."""
         self.settle()
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
@@ -107,13 +107,13 @@ class Origin:
 
     def __init__(self, case):
         self.case = case
-        # What the server has had as a whole so far.
+        # The whole versions that the server has had so far.
         self.versions = []
         # Whether a request has asked for the rest of a file.
         self.was_resumed = False
-        # Set by whoever runs the tool, once it was interrupted.
+        # The code that runs the tool sets it after the interruption.
         self.is_later = False
-        # The client has read what it gets before it is interrupted.
+        # Set when the client has read everything that it gets before the interruption.
         self.is_cut = threading.Event()
         self.number = 0
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
@@ -133,7 +133,7 @@ class Origin:
             threading.Thread(target=self.serve, args=[connection], daemon=True).start()
 
     def serve(self, connection):
-        # A client that goes away in the middle is none of the origin's business.
+        # The origin ignores a client that disconnects in the middle.
         try:
             request = b""
             while not request.endswith(b"\r\n\r\n"):
@@ -155,7 +155,7 @@ class Origin:
 
 
 def correct(version):
-    """As RFC 9110 §13.1.5, §14 and §15.3.7 want it."""
+    """Answers as RFC 9110 §13.1.5, §14 and §15.3.7 require."""
 
     def answer(exchange):
         exchange.has(version)
@@ -175,7 +175,7 @@ def correct(version):
 
 
 def held(version):
-    """The first CUT bytes, and then nothing until the client goes away."""
+    """Sends the first CUT bytes, and then nothing until the client disconnects."""
 
     def answer(exchange):
         exchange.has(version)
@@ -191,7 +191,7 @@ def held(version):
 
 
 def to_ranges(odd):
-    """Requests for a range are answered by `odd`, others correctly."""
+    """Answers requests for a range with `odd`, and others correctly."""
 
     def answer(exchange):
         if not exchange.start:
@@ -203,7 +203,7 @@ def to_ranges(odd):
 
 
 def once(odd, then):
-    """The first request is answered by `odd`."""
+    """Answers the first request with `odd`."""
     return lambda exchange: (odd if exchange.number == 1 else then)(exchange)
 
 
@@ -212,12 +212,12 @@ def another_etag_each_time(exchange):
 
 
 def as_long_as_the_part(answer):
-    """About a new file, which happens to be as long as what the client has."""
+    """Answers about a new file that happens to be as long as the client's part."""
     return lambda exchange: answer(NEW.but(body=NEW.body[: exchange.start or CUT]))(exchange)
 
 
 def whole(version):
-    """A 200, whatever was asked for."""
+    """Answers every request with a 200."""
 
     def answer(exchange):
         exchange.has(version)
@@ -297,7 +297,7 @@ def chunked(end):
 
 
 def without_length(end, reset=False):
-    """As HTTP/1.0 did it: the end of the connection is the end of the file."""
+    """Answers as in HTTP/1.0: the end of the connection is the end of the file."""
 
     def answer(exchange):
         exchange.has(OLD)
@@ -315,13 +315,13 @@ def whole_then_reset(exchange):
 
 
 def too_long(exchange):
-    """Either may be the file: what was announced, or what was sent."""
+    """Both results count as the file: the announced length, and everything that was sent."""
     longer = OLD.but(body=OLD.body + NEW.body[:500])
     exchange.has(OLD)
     exchange.has(longer)
     exchange.head("200 OK", f"Content-Length: {SIZE}", *OLD.fields)
     exchange.body(OLD.body[:-500])
-    # The end and what is beyond it are read as one.
+    # The client reads the end of the file and the extra bytes together.
     exchange.settle()
     exchange.body(longer.body[-1000:])
 
@@ -332,7 +332,7 @@ def part_unasked(exchange):
 
 
 def zipped(answer):
-    """The same answers about a file that is kept packed: unpacked it is right as well."""
+    """The same answers about a file that is stored compressed: the uncompressed file is right too."""
 
     def answer_and_say(exchange):
         exchange.has(OLD)
@@ -345,7 +345,7 @@ def too_many_requests(exchange):
     exchange.answer("429 Too Many Requests", b"slower, please\n", "Retry-After: 1")
 
 
-# What becomes of the part file between two runs.
+# What happens to the part file between two runs.
 
 
 def grow(path):
@@ -354,7 +354,7 @@ def grow(path):
 
 
 def lose_the_end(path):
-    """As a power cut may leave it: the length is there, the last bytes are not."""
+    """As a power cut may leave it: the length is right, but the last bytes are lost."""
     with open(path, "r+b") as file:
         file.seek(CUT - 2048)
         file.write(bytes(2048))
@@ -363,11 +363,11 @@ def lose_the_end(path):
 @dataclasses.dataclass(frozen=True)
 class Case:
     name: str
-    # How requests are answered, up to the interruption if there is one.
+    # How the server answers until the interruption, if there is one.
     first: object
-    # And afterwards. None: the tool is not interrupted.
+    # How it answers afterwards. None: the tool is not interrupted.
     later: object = None
-    # What is done to the part file meanwhile.
+    # What happens to the part file meanwhile.
     damage: object = None
 
 

@@ -1,6 +1,6 @@
-// Tells ThreadSanitizer what Synchronization.Mutex orders when a thread has to wait for it. The fast path is compiled
-// into the program and seen; the slow one is in libswiftSynchronization.so, which is not instrumented, so that all that
-// a contended mutex guards would be reported as a race. To be preloaded.
+// Tells ThreadSanitizer which order Synchronization.Mutex guarantees when a thread has to wait for it. ThreadSanitizer sees the
+// fast path, which is compiled into the program. The slow path is in libswiftSynchronization.so, which is not instrumented.
+// Without this file, everything that a contended mutex guards would be reported as a race. Load it with LD_PRELOAD.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>
