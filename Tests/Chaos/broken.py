@@ -3,7 +3,7 @@
 import os
 import subprocess
 
-# Function → what is replaced in it by what.
+# For each function: pairs of the text to replace and its replacement.
 SQL = {
     "a cap that is off by one": {
         "haul.places": [("THEN 1 ELSE p_cap END", "THEN 1 ELSE p_cap + 1 END")]},
@@ -18,8 +18,8 @@ SQL = {
              " FROM jsonb_array_elements(p_endings) e JOIN haul.lease l ON l.job = (e ->> 'job')::bigint);\n"
              "  v_leases := haul.lock_leases(p_worker, p_endings);\n  IF v_leases IS NULL")],
         "haul.lock_leases": [("      AND (p_worker IS NULL OR l.worker = p_worker)\n", "")]},
-    # What it sees of `ready` is as old as the statement that locks the lane. That takes a moment longer, for the sake of
-    # the proof: the race is won in seconds and not in hours. A setting carries it to the functions that look.
+    # The claim sees `ready` as it was at the beginning of the statement that locks the lane. A delay makes the race happen in
+    # seconds, not hours. A setting passes the jobs that the claim sees to the functions that choose jobs.
     "a claim in one statement": {
         "haul.claim_band": [
             ("  v_lanes tid[];", "  v_lanes tid[];\n  v_visible bigint[];"),
@@ -52,7 +52,7 @@ SQL = {
             ("w.expires_at <= v_now AS expired", "true AS expired"),
             ("(w.expires_at <= v_now OR w.heartbeat_at", "(true OR w.heartbeat_at"),
             ("(SELECT l.worker FROM haul.lease l)", "(SELECT l.worker FROM haul.lease l WHERE l.started_at < v_now - interval '4 seconds')")]},
-    # A submission is dead as soon as no step of it runs, and nobody is told that lines have gone.
+    # A submission counts as dead as soon as no step of it runs, and nothing reports the lost lines.
     "submissions that are taken for dead": {
         "haul.clear_submissions": [
             ("greatest(s.renewed_at, v_watched) < v_silent_since", "true"),
@@ -76,8 +76,8 @@ SQL = {
         "haul.claim_queue": [("IF p_max_running IS NOT NULL THEN", "IF p_max_running IS NULL AND p_max_running IS NOT NULL THEN")]},
 }
 
-# File → what is replaced in it by what. What is broken is said by the environment, so that one build does for all: HAUL_BROKEN,
-# what is left out; HAUL_KEEPS, how many bytes are never given back where a transfer waits for what it has written.
+# For each file: pairs of the text to replace and its replacement. Environment variables choose the break, so that one build
+# serves all scenes. HAUL_BROKEN: the step to skip. HAUL_KEEPS: the bytes to leak each time a transfer waits for its writes.
 SWIFT = {
     "Sources/HaulSystem/FileDescriptor.swift": [
         ("import Glibc\n", "import Glibc\n\npackage func isBroken(_ word: String) -> Bool {\n"
@@ -104,7 +104,7 @@ SWIFT = {
 
 
 def replaced(text, changes, where):
-    """Each change must fit in exactly one place: a proof that no longer breaks anything proves nothing."""
+    """Applies changes. Each must match exactly once: a proof that no longer breaks anything proves nothing."""
     for old, new in changes:
         if text.count(old) != 1:
             raise RuntimeError(f"{where} has changed, and Tests/Chaos/broken.py does not fit any more: {old!r}")
@@ -123,8 +123,8 @@ def patch_functions(session, name):
 
 
 def build(top, root):
-    """Builds the broken program beside the real one: over the source tree, as only this process and its children see it, lies
-    a layer that takes all changes. Returns its path."""
+    """Builds the broken program in addition to the real one. An overlay that only this process and its children see lies over
+    the source tree and takes all changes. Returns the program's path."""
     for name in ("upper", "work"):
         os.mkdir(os.path.join(root, name))
     options = f"lowerdir={top},upperdir={root}/upper,workdir={root}/work"
@@ -145,7 +145,7 @@ def build(top, root):
 
 
 def misfits(session, top):
-    """What of all this does not fit any more, a sentence each."""
+    """Yields a sentence for each change that no longer matches."""
     texts = [(name, changes, lambda name: open(os.path.join(top, name)).read()) for name, changes in SWIFT.items()]
     for functions in SQL.values():
         texts += [(name, changes, lambda name: definition(session, name)) for name, changes in functions.items()]

@@ -1,15 +1,15 @@
-"""What calls that claim and settle look at, which must not depend on how much waits: counted in blocks by the server, since time
-says more of the machine."""
+"""Counts the blocks that calls read to claim and settle jobs, which must not depend on the number of waiting jobs. The server
+counts the blocks, because times depend more on the machine."""
 
-# How many calls, blocks that they have looked at, jobs that began, and how many wait.
+# The number of calls, the blocks that they have read, the jobs that began, and the waiting jobs.
 COUNTS = """
 SELECT coalesce(sum(calls), 0)::bigint, coalesce(sum(shared_blks_hit + shared_blks_read), 0)::bigint,
   (SELECT n_tup_ins FROM pg_stat_user_tables WHERE relid = 'haul.lease'::regclass), (SELECT count(*) FROM haul.ready)
 FROM pg_stat_statements WHERE query LIKE 'SELECT haul.work(%'"""
-# Blocks for each call and each job that begins in it: 60 to 250 are usual, with nothing waiting or with ten thousands; where sessions
-# stand still and rows that are gone cannot be tidied away, 400.
+# Blocks for each call and each job that begins in it: usually 60 to 250, both with no waiting job and with tens of thousands.
+# While sessions are stopped and dead rows cannot be vacuumed: 400.
 MOST = 500
-# So many calls make a mean; the server tells of rows a second late.
+# This many calls give a mean; the server reports rows a second late.
 ENOUGH = 100
 
 
@@ -19,8 +19,8 @@ class Calls:
         self.most, self.most_waiting = 0, 0
 
     def look(self):
-        """Blocks for each call and each job that began since the last answer, and the most that waited meanwhile; None until
-        there have been enough calls, or where the server has begun to count anew."""
+        """Returns the blocks for each call and each job that began since the last result, and the largest number of waiting
+        jobs meanwhile. Returns None before there have been enough calls, or after the server has restarted its counters."""
         *now, waiting = self.session.run(COUNTS)[0]
         self.waiting = max(self.waiting, waiting)
         calls, blocks, begun = (there - then for there, then in zip(now, self.before or now))

@@ -88,7 +88,7 @@ def main():
         print(f"chaos: {error}", file=sys.stderr)
         status = 69
     finally:
-        # The kernel takes processes and network with this process, which is the first of its namespace.
+        # The kernel ends the processes and the network with this process, which is the first of its namespace.
         if options.keep:
             print(f"chaos: logs are in {root}")
         else:

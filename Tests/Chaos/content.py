@@ -1,14 +1,14 @@
-"""What the origins have under each path, and in which versions: bytes that follow from numbers, so that nobody keeps them.
+"""The content of the origins under each path and in each version. The bytes are computed from numbers, so nothing stores them.
 
-A path is /NUMBER-SIZE. Of each file there are versions 0, 1, 2, …; the bytes of each begin elsewhere in one circle of
-random bytes, so that no two are alike at any place.
+A path is /NUMBER-SIZE. Each file has versions 0, 1, 2, …. The bytes of each version begin at a different place in one circle of
+random bytes, so no two versions agree at any place.
 """
 
 import dataclasses
 import random
 import re
 
-# A prime: whoever puts bytes in a wrong place, at any round distance, has other bytes there.
+# A prime: bytes that are written to a wrong place, at any round distance, differ from the right ones.
 PERIOD = (1 << 22) + 15
 _circle = random.Random(20261122).randbytes(PERIOD)
 _twice = memoryview(_circle + _circle)
@@ -26,16 +26,17 @@ class File:
         return f"/{self.number}-{self.size}"
 
     def length(self, version):
-        """Every other file has another length when it is replaced."""
+        """Returns the length of a version. Every second file changes its length when it is replaced."""
         return self.size + (97 * version if self.number % 2 else 0)
 
     def piece(self, version, start, stop):
-        """Bytes from `start` to before `stop` of a version; at most PERIOD of them."""
+        """Returns the bytes from `start` to before `stop` of a version; at most PERIOD of them."""
         begin = (self.number * 7919 + version * 1000003 + start) % PERIOD
         return _twice[begin : begin + stop - start]
 
     def differs(self, version, file, start=0, stop=None):
-        """The first place at which an open file is not this version between `start` and `stop`; None where it is."""
+        """Returns the first place between `start` and `stop` at which an open file differs from this version; None if it does
+        not."""
         stop = self.length(version) if stop is None else stop
         file.seek(start)
         while start < stop:
@@ -49,6 +50,6 @@ class File:
 
 
 def file_of(path):
-    """The file that a URL's path means; None where it is no such path."""
+    """Returns the file that a URL's path names; None if the path names none."""
     match = re.fullmatch(r"/(\d+)-(\d+)", path)
     return File(int(match[1]), int(match[2])) if match else None

@@ -1,4 +1,4 @@
-"""How each kind of fault is carried out: begun, held for its time, healed."""
+"""Carries out each kind of fault: begins it, holds it for its time, and heals it."""
 
 import contextlib
 import os
@@ -12,17 +12,17 @@ import pool
 import workload
 
 DEEDS = {}
-# Lines that haul submit stages at once, and some more: it knows a line's end by the next one.
+# The lines that haul submit stages in one piece, and a few more, because it knows a line's end only from the next line.
 PIECE = 10_000 + 10
-# Of the pool: neither the driver's and the judge's nor what the server starts to help with their statements.
+# Sessions of the pool: not of the driver or the judge, and not the server's helpers for their statements.
 SESSIONS = """
 SELECT pid FROM pg_stat_activity
 WHERE datname = 'haul' AND application_name <> 'chaos' AND backend_type = 'client backend' ORDER BY pid"""
 
 
 def deed(kind):
-    """Says that the function below carries out this kind. It gets the world, the fault, and a way to wait for its time; it
-    returns False where there was nothing to do it to, which does not count."""
+    """Registers the function below as the one that carries out this kind. It gets the world, the fault, and a function that
+    waits for the fault's time. It returns False if there was nothing to act on; the fault then does not count."""
     def add(function):
         DEEDS[kind] = function
         return function
@@ -33,7 +33,7 @@ def deed(kind):
 def _(world, fault, hold):
     worker = world.pool.workers[fault.target]
     was_there = worker.signal(signal.SIGKILL, "killed")
-    worker.wait(120)  # not before a disk that hangs lets it go
+    worker.wait(120)  # a hanging disk delays the end
     hold()
     worker.start()
     return was_there
@@ -69,7 +69,7 @@ def _(world, fault, hold):
 
 def drain(world, worker, hold, ask):
     was_asked = ask(worker)
-    # What an open transaction keeps it can give back no earlier.
+    # The worker cannot give back what an open transaction locks before the transaction ends.
     was_held = any(ledger.overlap(windows, time.time(), time.time()) for windows in list(world.ledger.held.values()))
     if not worker.wait(120 if was_held else 60):
         world.ledger.violation("late drain", f"{worker.life.name} does not end within 60 s of being asked")
@@ -81,7 +81,7 @@ def drain(world, worker, hold, ask):
 
 
 def worker_number(worker):
-    """The number that the database gave it, from its log."""
+    """Returns the worker's number in the database, from its log."""
     for line in pool.log_lines(worker.life.log):
         if line.get("event") == "worker.registered":
             return int(line["worker"])
@@ -103,7 +103,7 @@ def stop(program, hold):
     program.trouble("stopped")
     was_there = program.signal(signal.SIGSTOP)
     hold()
-    # Noted first: it may write before this thread has its turn again.
+    # Note this first: the program may write before this thread runs again.
     program.over()
     program.signal(signal.SIGCONT)
     return was_there
@@ -132,7 +132,7 @@ def _(world, fault, hold):
 
 @deed("worker killed while cut off")
 def _(world, fault, hold):
-    # Nobody hears of its end: the server keeps its sessions, origins keep what they were sending.
+    # No other process learns of its end: the server keeps its sessions, and origins keep the data in flight.
     worker = world.pool.workers[fault.target]
     worker.trouble("cut off")
     worker.wire.lose("all")
@@ -179,15 +179,15 @@ def _(world, fault, hold):
 
 
 def submit_through_pooler(world, number, hold):
-    """Two lists at once through a transaction pooler. Each is as long as what is staged at once and a line; between the two the
-    leader has time to take it for dead."""
+    """Submits two lists concurrently through a transaction pooler. Each is one line longer than the piece that is staged
+    together. Between the two parts the leader has time to take the submission for dead."""
     world.pooler.start()
     try:
         lists = [subprocess.Popen(
             [world.pool.haul_path, "submit", "--input", "-", "--batch", f"pooled-{number}-{name}", "--queue", "disk", "--not-before", "3h"],
             env=world.pool.environment | {"HAUL_DATABASE_URL": world.pooler.conninfo}, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for name in range(2)]
-        # What comes to nothing is cancelled, as is all else of it in the end.
+        # All jobs of the lists are cancelled in the end, including those of a failed submission.
         world.cancelled.update(f"pooled-{number}-{name}" for name in range(2))
         for name, process in enumerate(lists):
             process.stdin.writelines(f"http://plain.test/nothing-{number}-{name}-{line}\n" for line in range(PIECE))
@@ -198,11 +198,11 @@ def submit_through_pooler(world, number, hold):
             if process.returncode:
                 world.ledger.violation("command", f"haul submit through a pooler ended with {process.returncode}: {said[-300:]}")
             count = "SELECT count(*) FROM haul.jobs WHERE batch = %s", [f"pooled-{number}-{name}"]
-            # The driver's session may have ended with the server: the first statement finds that out.
+            # The driver's session may have ended with the server: the first statement then fails.
             rows = world.sql(*count) or world.sql(*count)
             if not process.returncode and rows and rows != [(PIECE + 1,)]:
                 world.ledger.violation("once", f"of {PIECE + 1} lines through a pooler {rows[0][0]} are there")
-            # Without an answer, the list is there if its command ended well.
+            # Without an answer, the list exists if its command succeeded.
             if rows[0][0] if rows else not process.returncode:
                 world.persist("cancel", "--batch", f"pooled-{number}-{name}")
     finally:
@@ -245,7 +245,7 @@ def _(world, fault, hold):
 @deed("one backend SIGSTOP")
 def _(world, fault, hold):
     with world.outage():
-        # Whatever it has locked stays locked.
+        # Everything that it has locked stays locked.
         sessions = world.sql(SESSIONS)
         if sessions:
             server_stands_still(world, [random.Random(fault.dice).choice(sessions)[0]], hold)
@@ -255,20 +255,20 @@ def _(world, fault, hold):
 @deed("server SIGSTOP")
 def _(world, fault, hold):
     with world.outage():
-        # Its first process before it is asked for the others, so that none begins meanwhile.
+        # Stop the first process before listing the others, so that none begins meanwhile.
         os.kill(world.server.processes()[0], signal.SIGSTOP)
         server_stands_still(world, world.server.processes(), hold)
 
 
 def server_stands_still(world, processes, hold):
-    """Connections live on, since the kernel answers for them; statements wait."""
+    """Stops and continues processes. Connections stay open, because the kernel answers for them; statements wait."""
     for number in (signal.SIGSTOP, signal.SIGCONT):
         for pid in processes:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
         if number == signal.SIGSTOP:
             hold()
-    time.sleep(3)  # programs hear again each in its own time
+    time.sleep(3)  # each program notices the end of the stop at a different time
 
 
 @deed("server restarted at once")
@@ -285,7 +285,7 @@ def _(world, fault, hold):
         world.server.stop()
         hold()
         world.server.start()
-        time.sleep(3)  # programs connect again each in its own time: until then it counts as away
+        time.sleep(3)  # each program reconnects at a different time; until then the database counts as away
 
 
 @deed("failover to a standby")
@@ -298,7 +298,7 @@ def _(world, fault, hold):
 def fail_over(world, standby):
     with world.outage():
         world.server.fail_over(standby)
-        time.sleep(3)  # programs connect again each in its own time
+        time.sleep(3)  # each program reconnects at a different time
 
 
 @deed("origin restarted")
@@ -347,7 +347,7 @@ def _(world, fault, hold):
     dice = random.Random(fault.dice)
     candidates = [job for job in world.jobs if job.host in ("large.test", "odd.test", "nginx.test")]
     for job in dice.sample(candidates, len(candidates) // 12):
-        # Noted first: a version counts as the origin's from the moment it may have been served.
+        # Note this first: a version counts as the origin's from the moment it may have been served.
         world.ledger.versions[job.file.number] += 1
         if job.host == "nginx.test":
             workload.put_file(world.site.path("files"), job.file, world.ledger.versions[job.file.number])
@@ -358,7 +358,8 @@ def _(world, fault, hold):
 def _(world, fault, hold):
     ballast = world.site.path("small", "ballast")
     with open(ballast, "wb") as file:
-        # Room that is set aside is not written (fallocate(2)): down to the last block, and nothing of it goes to the machine's disk.
+        # Reserve space without writing it (fallocate(2)): this fills the disk to its last block, but does not load the
+        # machine's disk.
         for size in (64 << 20, 1 << 20, 4096):
             try:
                 while True:
@@ -418,7 +419,7 @@ def _(world, fault, hold):
     batch = random.Random(fault.dice).choice(world.batches())
     world.persist("cancel", "--batch", batch)
     hold()
-    # Most are wanted after all; those of an unlucky number stay cancelled.
+    # Most batches are retried later; some stay cancelled, chosen by the fault's dice.
     if fault.dice % 3:
         world.persist("retry", "--batch", batch, "--state", "cancelled")
         world.wanted.add(batch)
@@ -434,6 +435,6 @@ def _(world, fault, hold):
 
 @deed("haul migrate")
 def _(world, fault, hold):
-    # As from a version whose functions and views were others: all of them are made anew beneath the pool.
+    # As if an older version had created the functions and views: migrate replaces all of them while the pool runs.
     world.sql("UPDATE haul.repeatable SET digest = 'older'")
     world.persist("migrate")

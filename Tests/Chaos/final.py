@@ -1,4 +1,4 @@
-"""The judge when all has settled: every job, every file, every part file, every process."""
+"""The judge after everything has settled: checks every job, every file, every part file, every process."""
 
 import hashlib
 import json
@@ -33,19 +33,20 @@ SELECT job, token, worker, result::text, resumed_at, extract(epoch FROM started_
 STARTS = """
 SELECT extract(epoch FROM a.started_at)::float8 FROM haul.attempt a JOIN haul.job j ON j.id = a.job
 JOIN haul.host h ON h.id = j.host WHERE h.name = %s ORDER BY 1"""
-# Of a failed or cancelled job what is durable is kept for a retry; of a completed one nothing is.
+# Failed and cancelled jobs keep their durable data for a retry; completed jobs keep nothing.
 KEPT = "SELECT c.job FROM haul.checkpoint c JOIN haul.outcome o ON o.job = c.job WHERE o.state IN ('failed', 'cancelled')"
-# The time of a rename is the file system's, which counts in ticks of 4 ms.
+# The file system sets the time of a rename; its clock ticks every 4 ms.
 TICK = 0.05
-# What a process may have at most, and by how much more late in its life than before.
+# The maximum for each process, and how much more it may use late in its life than before.
 USE = ((1, "memory", " bytes", 64 << 20, 16 << 20), (2, "descriptors", "", 96, 24), (3, "threads", "", 48, 8))
-# A life of so many seconds tells growth from work: nobody is held up for a third of it.
+# A life of this many seconds is long enough to tell growth from work: no worker is held up for a third of it.
 LONG = 120
 
 
 def settle(world, limit, longest=300):
-    """Waits until every job has ended, for as long as some do or bytes come: `limit` seconds in which none has are too many, and
-    so are `longest` in all. What a host or a job has to wait for by the rules is waited for besides."""
+    """Waits until every job has ended. Continues while jobs end or bytes arrive. It is a violation if neither happens for
+    `limit` seconds, or if the wait exceeds `longest` seconds. Delays that the rules impose on a host or a job are added to
+    `limit`."""
     book, left, fetched, since = world.ledger, None, None, time.time()
     with world.server.session() as session:
         begin = time.time()
@@ -53,7 +54,7 @@ def settle(world, limit, longest=300):
             before = left, fetched
             left, fetched, held, scheduled, due, blocked = session.run(UNFINISHED)[0]
             if not left:
-                # A word to cancel that a worker had not heard when the jobs were wanted again.
+                # A worker may have got the order to cancel only after the jobs were retried.
                 if not session.run(CANCELLED, [list(world.wanted - world.cancelled)]):
                     return
                 for batch in world.wanted - world.cancelled:
@@ -68,13 +69,13 @@ def settle(world, limit, longest=300):
 
 
 def finish(world, watcher, limit, longest=300):
-    """Everything that is looked at when the faults are over: first with the pool there, then with it gone."""
+    """Runs all checks after the faults: first while the pool runs, then after it has stopped."""
     settle(world, limit, longest)
     last = Final(world)
     last.check()
     check_totals(world, last.session)
     watcher.stop()
-    # Once more, now that nothing changes any more.
+    # Look once more, because nothing changes any more.
     watcher.look()
     check_processes(world, watcher)
     world.ledger.figures["replies lost"] = world.relay.lost
@@ -152,13 +153,13 @@ class Final:
             if digest_of(digest) != found:
                 self.book.violation("digest", f"{job.path} has the SHA-256 {found.hex()}, and its job says {digest}")
         self.book.figures["bytes"] = self.book.figures.get("bytes", 0) + os.path.getsize(name)
-        # The rename changes the inode's time of change (rename(2) on ext4 and tmpfs): was there a lease then?
+        # A rename changes the inode's ctime (rename(2) on ext4 and tmpfs). Check that a worker had a lease at that time.
         renamed = os.stat(name).st_ctime
         if not self.had_right(number, renamed):
             self.book.violation("rename", f"{job.path} got its name at {self.book.at(renamed)}, when nobody had a lease of job {number}")
 
     def check_names(self):
-        """What stands under a final name and belongs to no completed job."""
+        """Finds files under a final name that belong to no completed job."""
         wanted = {"disk": {"ballast"}, "small": {"ballast"}}
         for _, _, _, _, queue, state, _, placed, *_ in self.rows:
             if state == "completed":
@@ -173,17 +174,18 @@ class Final:
                         self.stray(store, path, owner.get((store, path)))
 
     def stray(self, store, path, row):
-        """A worker that is killed between its rename and its word of it leaves a file; the job's next worker finds it, unless
-        the job is cancelled or set aside meanwhile."""
+        """Reports a stray file. A worker that is killed between its rename and its report leaves a file. The job's next worker
+        finds it, unless the job is cancelled or set aside meanwhile: then the file is allowed."""
         if row is not None and (row[5] == "cancelled" or row[0] in self.book.poisoned):
             if self.had_right(row[0], os.stat(os.path.join(self.world.stores[store], path)).st_ctime):
                 return
         self.book.violation("name", f"{store} has {path}, and its job is {row and row[5]}")
 
     def had_right(self, job, moment):
-        """Whether somebody had a lease of a job when its file got its name. Who is stopped between his look at the lease and
-        the rename, or with bytes in hand, which then come a second time to where they are, or killed while the disk holds him
-        there, may be late by that: nothing can help it, and the file is whole."""
+        """Returns whether a worker had a lease of a job when its file got its name. Some workers may rename
+        it late. Nothing can prevent that, and the file is whole. Such a worker was stopped between its check of the lease and
+        the rename, was stopped with bytes in memory that it then writes again to the same place, or was killed while the disk
+        hung."""
         for _, worker, _, _, begin, end, _ in self.attempts.get(job, []):
             if begin - TICK <= moment <= end + TICK:
                 return True
@@ -197,14 +199,16 @@ class Final:
         return False
 
     def thawed(self, moment):
-        """The moment, or the end of the disk's hang that lasts then: what a stopped worker had begun waits for the disk too."""
+        """Returns the moment, or the end of a disk's hang at that moment: work that a stopped worker had begun waits for the
+        disk too."""
         for start, stop in sorted(self.book.frozen):
             if start <= moment:
                 moment = max(moment, (stop or moment) + 2)
         return moment
 
     def read_logs(self):
-        """What only the workers know: who is who, and which leases they found lost. Nothing that speaks for them."""
+        """Reads what only the workers know: their numbers, and the leases that they found lost. Trusts nothing in their
+        favour."""
         for life in self.book.lives:
             worker = None
             for line in pool.log_lines(life.log):
@@ -215,7 +219,7 @@ class Final:
                     self.lost.append((worker, int(line["job"]), int(line["token"])))
 
     def check_fencing(self):
-        """Whether a lease that ended as completed was ended by its holder."""
+        """Checks that a lease that ended as completed was ended by its holder."""
         self.book.figures["leases lost"] = self.book.figures.get("leases lost", 0) + len(self.lost)
         for worker, job, token in self.lost:
             for other, holder, result, *_ in self.attempts.get(job, []):
@@ -224,7 +228,7 @@ class Final:
                         "fencing", f"lease {token} of job {job} ended as completed, and its holder {self.life_of[worker].name} had lost it")
 
     def check_starts(self):
-        """By the database's clock, starts on a host with an interval are that far apart, exactly."""
+        """Checks that, by the database's clock, starts on a host are at least its interval apart, exactly."""
         for host, history in self.book.intervals.items():
             starts = [begin for begin, in self.session.run(STARTS, [host])]
             for before, begin in zip(starts, starts[1:]):
@@ -236,7 +240,7 @@ class Final:
                             "interval", f"{host} had starts {begin - before:.3f} s apart at {self.book.at(begin)}; interval {interval}")
 
     def check_parts(self):
-        """Part files that are left when all workers have gone, each of which looks for such when it goes."""
+        """Finds part files that remain after all workers have stopped. Each worker removes such files when it stops."""
         known = {row[0] for row in self.rows}
         kept = {job for job, in self.session.run(KEPT)}
         for directory in self.world.stores.values():
@@ -261,13 +265,13 @@ class Final:
 
 
 def digest_of(text):
-    """The bytes of a SHA-256 as Haul records it; None for anything else."""
+    """Returns the bytes of a SHA-256 as Haul records it; None for anything else."""
     match = re.fullmatch(r"sha-256=([0-9a-f]{64})", text or "")
     return bytes.fromhex(match[1]) if match else None
 
 
 def check_totals(world, session):
-    """The changes of batches are all added up soon after the last of them."""
+    """Checks that Haul adds up all changes of batches soon after the last change."""
     deadline = time.time() + 30
     while (count := session.run("SELECT count(*) FROM haul.batch_change")[0][0]) and time.time() < deadline:
         time.sleep(0.5)
@@ -276,7 +280,7 @@ def check_totals(world, session):
 
 
 def check_processes(world, watcher):
-    """That what every process uses is bounded, and does not grow."""
+    """Checks that the resources of every process are bounded and do not grow."""
     for name, samples in watcher.samples.items():
         third = len(samples) // 3
         for index, what, unit, bound, allowance in USE:
@@ -286,7 +290,7 @@ def check_processes(world, watcher):
                 world.ledger.violation(f"bound of {what}", f"{name} had {most}{unit} of {what}; {bound} are the most")
             if len(samples) < LONG:
                 continue
-            # After the first third, in which it fills its pools, against the end.
+            # Compare the end with the second third. In the first third the process fills its pools.
             early = max(sample[index] for sample in samples[third : 2 * third])
             late = sorted(sample[index] for sample in samples[2 * third :])[third // 2]
             world.ledger.checks["growth of a process"] += 1

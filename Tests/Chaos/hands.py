@@ -1,4 +1,4 @@
-"""Faults by a hand in the database: transactions that stay open, rows of older versions, stamps of a wrong clock."""
+"""Faults by manual changes of the database: transactions that stay open, rows of older versions, stamps of a wrong clock."""
 
 import datetime
 import json
@@ -10,10 +10,10 @@ import psycopg2
 
 from faults import deed
 
-# Hosts whose rows a transaction may keep. odd.test is none: nobody can note what it asks for while its row is locked.
+# Hosts whose rows a transaction may lock. Not odd.test: Haul cannot record its requests to wait while its row is locked.
 HOSTS = ["plain.test", "capped.test", "polite.test", "nginx.test", "large.test"]
 RUNNING = "SELECT l.job FROM haul.lease l JOIN haul.host h ON h.id = l.host WHERE h.name = %s ORDER BY l.job LIMIT 1"
-# What an operator's transaction does before it stays open.
+# The statement of an operator's transaction, which then stays open.
 ORDERS = {
     "cancel": "SELECT haul.cancel(jsonb_build_object('ids', ARRAY[%(job)s]), 10)",
     "pause": "SELECT haul.pause(jsonb_build_object('ids', ARRAY[%(job)s]), 10)",
@@ -21,7 +21,7 @@ ORDERS = {
     "row": "SELECT id FROM haul.host WHERE name = %(host)s FOR UPDATE",
     "submission": "SELECT haul.submit(%(submission)s::uuid, 'disk', NULL, 5::smallint, '{}', NULL, 'skip', false, 10)",
 }
-# What earlier versions let in, by the tables whose jobs may have it. A claim cannot read such options.
+# What earlier versions accepted, with the table whose jobs may have it. A claim cannot read such options.
 WAITING, LEASED = "ready", "lease"
 OLDER_ROWS = [
     (WAITING, """UPDATE haul.job SET options = options || '{"max_attempts": 1.0}' WHERE id = %s RETURNING id"""),
@@ -32,14 +32,14 @@ OLDER_ROWS = [
     (LEASED, "UPDATE haul.lease SET attempt = 32767 WHERE job = %s RETURNING job"),
 ]
 UNFINISHED = "SELECT t.job FROM haul.{} t JOIN haul.job j ON j.id = t.job WHERE j.url NOT LIKE '%%/nothing-%%' ORDER BY t.job"
-# All stamps that the database's clock has written and that somebody waits for, in the order in which Haul locks their rows.
+# All stamps of the database's clock that Haul compares with the time, in the order in which Haul locks their rows.
 STAMPS = {
     "pulse": ["round_at", "grace_until", "watched_since"],
     "worker": ["heartbeat_at", "expires_at", "steady_since", "stopped_at"],
     "held": ["run_at"], "scheduled": ["run_at"], "ready": ["hold_until"], "submission": ["renewed_at"],
     "host": ["next_start", "last_start", "blocked_until", "trouble_since"], "lane": ["next_at"],
 }
-# A person has set the time of a job that nobody has tried.
+# If a job has no attempt, its time comes from a person, not from the clock.
 TRIED = {table: f" WHERE EXISTS (SELECT FROM haul.attempt a WHERE a.job = haul.{table}.job)" for table in ("held", "scheduled")}
 
 
@@ -52,7 +52,7 @@ def _(world, fault, hold):
 
 
 def leave_open(world, host, order, hold, number=0, commits=False):
-    """An operator's session carries out an order about a host, and ends its transaction much later."""
+    """Runs an operator's order about a host in a session, and ends its transaction much later."""
     is_open = False
     with world.server.session() as session, world.ledger.noted(world.ledger.held[host]):
         try:
@@ -61,7 +61,7 @@ def leave_open(world, host, order, hold, number=0, commits=False):
                 for _ in range(100):
                     if running := session.run(RUNNING, [host]):
                         break
-                    time.sleep(0.1)  # nothing tells when one begins
+                    time.sleep(0.1)  # no event reports when a job begins
                 else:
                     return False
                 values["job"] = running[0][0]
@@ -84,18 +84,18 @@ def leave_open(world, host, order, hold, number=0, commits=False):
 def _(world, fault, hold):
     dice = random.Random(fault.dice)
     row, place = dice.choice(OLDER_ROWS), dice.random()
-    return any(poison(world, row, place) or time.sleep(0.1) for _ in range(100))  # nothing tells when a job waits
+    return any(poison(world, row, place) or time.sleep(0.1) for _ in range(100))  # no event reports when a job waits
 
 
 def poison(world, row, place):
-    """Gives one of the unfinished jobs what no version takes any more, and says whether one was there. `place`: which one, from
-    0 to 1."""
+    """Gives an unfinished job a value that current versions reject, and returns whether there was a job. `place`: selects the
+    job, from 0 (first) to 1 (last)."""
     table, statement = row
     jobs = world.sql(UNFINISHED.format(table))
     if not jobs:
         return False
     (job,) = jobs[int(place * len(jobs))]
-    # Noted first: the job may fail before this thread has its turn again.
+    # Note this first: the job may fail before this thread runs again.
     world.ledger.poisoned.add(job)
     return world.sql(statement, [job]) == [(job,)]
 
@@ -111,7 +111,7 @@ def _(world, fault, hold):
 
 
 def step_clock(world, hours, hold):
-    """Moves all stamps by that many hours, as a clock wrote them that was so far ahead and is now right again."""
+    """Moves all stamps by this many hours, as if the clock had been ahead by that time and were now right again."""
     with world.ledger.noted(world.ledger.steps):
         with world.server.session() as session:
             for _ in range(50):
@@ -119,7 +119,7 @@ def step_clock(world, hours, hold):
                     move_stamps(session, hours)
                     break
                 except psycopg2.OperationalError:
-                    continue  # it was in somebody's way, or there is no database
+                    continue  # another session held a lock, or the database is away
             else:
                 return False
         hold()
@@ -127,7 +127,7 @@ def step_clock(world, hours, hold):
 
 def move_stamps(session, hours):
     session.run("BEGIN")
-    # It gives way before the server looks for deadlocks, so that no session of the pool ever has to.
+    # The lock times out before the server looks for deadlocks, so no session of the pool has to give way.
     session.run("SET LOCAL lock_timeout = '300ms'")
     ahead = datetime.timedelta(hours=hours)
     for worker, seen in session.run("SELECT worker, seen::text FROM haul.worker_call WHERE seen <> '{}' ORDER BY worker FOR UPDATE"):

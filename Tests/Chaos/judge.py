@@ -1,10 +1,10 @@
-"""The judge while the pool runs: every second its own look at the database and at the processes.
+"""The judge while the pool runs. Every second it looks at the database and at the processes by itself.
 
-It trusts nothing that Haul says for itself: no view, no function; tables, and what the driver knows it did. Of the logs it takes
-what speaks against their writer, a lease that he says he has lost, besides who he is and that he has begun.
+It trusts nothing that Haul says about itself: it uses no view and no function, only tables and the record of the driver's
+actions. From the logs it takes a worker's number and its start, and otherwise only what incriminates the writer: lost leases.
 
-Not looked at by anybody here: the order of priorities and the weights of queues, adaptive caps beyond that they are no larger
-than the policy's, TLS, and what NFS does to renames.
+Nothing here checks the order of priorities, the weights of queues, TLS, or what NFS does to renames. Of adaptive caps it checks
+only that they do not exceed the policy's cap.
 """
 
 import contextlib
@@ -19,11 +19,11 @@ import calls
 import ledger
 import workload
 
-# A worker that is well heartbeats every 2 s; one that is gone is given up after 15 s without, and by a round a second.
+# A healthy worker sends a heartbeat every 2 s. A silent one is given up after 15 s, by a round that runs every second.
 HEARTBEAT, GIVEN_UP = 12, 25
-# After the database was away the rescuer gives everybody one expiry, and sessions take a while to come back.
+# After an outage of the database the rescuer waits one expiry, and sessions need a while to reconnect.
 RECOVERY, BACK = 20, 8
-# While an open transaction keeps rows of one host, something of the other hosts ends at least so often, in seconds.
+# While an open transaction locks rows of one host, jobs of other hosts must end at least this often, in seconds.
 STILL = 30
 
 STATES = """
@@ -35,13 +35,13 @@ GROUP BY j.id HAVING count(s.job) <> 1"""
 HOSTS = """
 SELECT h.name, h.in_flight, count(l.job) FROM haul.host h LEFT JOIN haul.lease l ON l.host = h.id
 GROUP BY h.id, h.name, h.in_flight HAVING h.in_flight <> count(l.job)"""
-# Rows of one thing: hosts by name and by number, lanes.
+# Things with more than one row: hosts by name and by id, lanes.
 TWINS = """
 SELECT 'host ' || name, count(*) FROM haul.host GROUP BY name HAVING count(*) > 1
 UNION ALL SELECT 'host ' || id, count(*) FROM haul.host GROUP BY id HAVING count(*) > 1
 UNION ALL SELECT format('lane %s, %s, %s', host, queue, instance), count(*) FROM haul.lane
 GROUP BY host, queue, instance HAVING count(*) > 1"""
-# Of leases that are there now, those that were there before each began.
+# For each current lease: the number of current leases that were there before it began.
 STARTS = """
 SELECT h.name, l.job, extract(epoch FROM l.started_at)::float8,
   (SELECT count(*) FROM haul.lease e WHERE e.host = l.host AND e.token < l.token) FROM haul.lease l JOIN haul.host h ON h.id = l.host"""
@@ -62,14 +62,14 @@ SELECT w.pid, w.id, extract(epoch FROM w.registered_at)::float8, extract(epoch F
   w.stopped_at IS NOT NULL, w.expires_at <= clock_timestamp(),
   ARRAY(SELECT h.name FROM haul.lease l JOIN haul.host h ON h.id = l.host WHERE l.worker = w.id)
 FROM haul.worker w"""
-# Attempts that have ended on other hosts than these, and how many jobs of small files wait for others.
+# How many attempts have ended on other hosts than these, and how many jobs of small files wait for other hosts.
 OTHERS = """
 SELECT (SELECT count(*) FROM haul.attempt a JOIN haul.job j ON j.id = a.job JOIN haul.host h ON h.id = j.host WHERE h.name <> ALL (%(held)s)),
   (SELECT count(*) FROM haul.ready r JOIN haul.host h ON h.id = r.host JOIN haul.queue q ON q.id = r.queue
    WHERE h.name <> ALL (%(held)s) AND h.name NOT IN ('large.test', 'odd.test') AND r.instance = 0
      AND NOT q.paused AND q.max_running IS NULL AND coalesce(h.blocked_until <= clock_timestamp(), true))"""
 COMPLETED = "SELECT job FROM haul.outcome WHERE state = 'completed'"
-# What is counted of a batch, and what it says: what is added up already, and what is yet to be.
+# The real figures of each batch, and its stored figures: those already added up plus the changes not yet added up.
 TOTALS = """
 WITH there AS (
   SELECT coalesce(j.batch, 0) AS batch, count(*) AS jobs, count(*) FILTER (WHERE o.state = 'completed') AS completed,
@@ -87,20 +87,20 @@ WHERE (coalesce(t.jobs, 0), coalesce(t.completed, 0), coalesce(t.failed, 0), coa
 
 
 class DiskGauge(threading.Thread):
-    """Writes a little to one of the disks every second, into a file without a name, and notes how long that takes to be
-    durable: so long may what the pool writes take too."""
+    """Writes a little to one of the disks every second, into a file without a name, and notes how long that takes to become
+    durable. The pool's writes may take as long."""
 
     def __init__(self, world, name, over):
         super().__init__(daemon=True)
         self.book, self.over = world.ledger, over
-        # Nobody writes while the disk stands still or is copied.
+        # No write while the disk is frozen or copied.
         self.turn = world.turns[name, 0]
         self.file = os.open(world.stores[name], os.O_TMPFILE | os.O_WRONLY, 0o600)
 
     def run(self):
         while not self.over.wait(1):
             with self.turn, self.book.noted(self.book.writes):
-                # A full disk is no slow one.
+                # A full disk is not a slow disk.
                 with contextlib.suppress(OSError):
                     os.pwrite(self.file, os.urandom(4096), 0)
                     os.fdatasync(self.file)
@@ -115,7 +115,7 @@ class Judge(threading.Thread):
         self.gauges = [DiskGauge(world, name, self.over) for name in world.stores]
         self.completed, self.samples, self.calls = set(), {}, calls.Calls(self.session)
         self.counted = time.time()
-        # What has ended on the hosts that no open transaction keeps, and since when it is no more.
+        # How many attempts have ended on hosts that no open transaction locks, and since when the number has not changed.
         self.others = None
 
     def run(self):
@@ -125,7 +125,7 @@ class Judge(threading.Thread):
             self.book.looks.append(time.time())
             try:
                 self.look()
-            except Exception as error:  # a judge that does not see must not look like a pool without fault
+            except Exception as error:  # a judge that cannot look must not look like a pool without faults
                 self.book.violation("judge", repr(error))
 
     def look(self):
@@ -159,7 +159,7 @@ class Judge(threading.Thread):
     def look_at_calls(self):
         found = self.calls.look()
         if found:
-            # Beside an open transaction calls end jobs host by host, and dead rows stay until it is over and a while longer.
+            # During an open transaction calls end jobs host by host, and dead rows stay until it ends and a while longer.
             held, self.counted = self.held(self.counted - BACK, time.time()), time.time()
             if held:
                 return
@@ -169,7 +169,7 @@ class Judge(threading.Thread):
                     "claim", f"{found[0]:.0f} blocks for a call or a job that it begins while {found[1]} waited; {calls.MOST} are the most")
 
     def look_at_others(self):
-        """An open transaction keeps the jobs of its host, and no others."""
+        """Checks that an open transaction holds up the jobs of its host, but no others."""
         now = time.time()
         held = self.held(now, now)
         if not held or ledger.overlap(self.book.outages, now - RECOVERY, now) or ledger.overlap(self.book.frozen, now - BACK, now):
@@ -185,7 +185,7 @@ class Judge(threading.Thread):
                 f"{self.book.at(self.others[1])}")
 
     def held(self, begin, end):
-        """Hosts whose rows an open transaction kept at any time between these."""
+        """Returns the hosts whose rows an open transaction locked at any time between `begin` and `end`."""
         return [host for host, windows in list(self.book.held.items()) if ledger.overlap(windows, begin, end)]
 
     def look_at_hosts(self):
@@ -204,7 +204,7 @@ class Judge(threading.Thread):
 
     def look_at_workers(self):
         now = time.time()
-        # Processes have numbers of their own here, and none is used again so soon.
+        # Processes have their own numbers here, which are not reused soon.
         rows = {row[0]: row for row in self.session.run(WORKERS)}
         may_be_heard = not ledger.overlap(self.book.outages, now - BACK - HEARTBEAT, now) and not ledger.overlap(self.book.steps, now - HEARTBEAT, now)
         must_be_given_up = not ledger.overlap(self.book.outages + self.book.steps, now - GIVEN_UP, now)
@@ -214,7 +214,7 @@ class Judge(threading.Thread):
             if life.address is None:
                 continue
             if life.end is None and life.told is None and may_be_heard:
-                # One that has registered has begun, whatever its disks do.
+                # A worker that has registered has begun, even if its disks hang.
                 begun = self.begun(life) if row is None else life.begin
                 if now - begun > HEARTBEAT and not life.troubled(now - GIVEN_UP, now) and self.world.relay_is_well(life):
                     self.book.checks["workers heard of"] += 1
@@ -227,7 +227,7 @@ class Judge(threading.Thread):
                     self.book.violation("dead worker", f"{life.name} ended at {self.book.at(life.end)}, and holds {leases} leases")
 
     def begun(self, life):
-        """When a worker could begin: it opens its stores first, and waits for a disk that stands still."""
+        """Returns when a worker could begin: it opens its stores first, and waits for a frozen disk."""
         moment = life.begin
         for start, stop in self.book.frozen:
             if start - 2 <= moment and (stop is None or moment <= stop):
@@ -235,7 +235,7 @@ class Judge(threading.Thread):
         return moment
 
     def measure(self, program):
-        """Memory in bytes, descriptors, threads."""
+        """Records memory in bytes, descriptors and threads."""
         life = program.life
         if life is None or life.end is not None:
             return
@@ -249,7 +249,7 @@ class Judge(threading.Thread):
 
 
 def use_of(pid, memory="VmRSS"):
-    """Bytes of memory by that field of /proc/PID/status, descriptors, threads; None of a process that is gone."""
+    """Returns the bytes of memory in that field of /proc/PID/status, descriptors and threads; None if the process is gone."""
     try:
         with open(f"/proc/{pid}/status") as file:
             fields = dict(line.split(":", 1) for line in file)
@@ -259,20 +259,20 @@ def use_of(pid, memory="VmRSS"):
 
 
 def open_files(pid):
-    """Descriptors of a process. The directories of part files, one for 1024 jobs and at most 256 a store, stay open: they count
-    where one is open twice."""
+    """Counts descriptors of a process. The directories of part files stay open: one for 1024 jobs, at most 256 per store. They
+    count only if one is open twice."""
     links = []
     for name in os.listdir(f"/proc/{pid}/fd"):
         try:
             links.append(os.readlink(f"/proc/{pid}/fd/{name}"))
         except FileNotFoundError:
-            continue  # closed meanwhile
+            continue  # it was closed meanwhile
     kept = [link for link in links if re.search(r"/\.haul/parts/[^/]+/[0-9a-f]{2}$", link)]
     return len(links) - len(set(kept))
 
 
 def largest(history, begin, end, most=max):
-    """The most that was allowed at any time between these."""
+    """Returns the largest value that was set at any time between `begin` and `end`; the smallest if `most` is min."""
     values = [value for (start, value), (stop, _) in zip(history, history[1:] + [(float("inf"), None)])
               if start <= end and stop >= begin]
     return most(values) if values else float("inf")

@@ -1,4 +1,4 @@
-"""What the driver has done, for the judge: whose address an origin saw, who was stopped or cut off when, what was set."""
+"""The driver's record for the judge: which program had which address, which was stopped or cut off when, and all settings."""
 
 import bisect
 import collections
@@ -18,15 +18,15 @@ class Life:
     log: str
     begin: float
     end: float | None = None
-    # What it had coming: killed, drained. None: it had no reason to end.
+    # The end that the driver ordered: killed, drained. None: it had no reason to end.
     told: str | None = None
-    # When SIGKILL was sent. A process that a disk holds ends later, and does nothing until then.
+    # When SIGKILL was sent. A process that waits for a disk ends later, and does nothing until then.
     killed: float | None = None
-    # When it was stopped, cut off or made slow: [what, from, to]; to is None while it lasts.
+    # When it was stopped, cut off or slowed down: [what, from, to]; to is None while it lasts.
     trouble: list = dataclasses.field(default_factory=list)
 
     def troubled(self, begin, end, after=0.0):
-        """Whether it was in trouble at any time between these, or shortly before."""
+        """Returns whether it was in trouble at any time between these, or shortly before."""
         return overlap([entry[1:] for entry in self.trouble], begin - after, end)
 
 
@@ -36,24 +36,24 @@ class Ledger:
         self.lock = threading.Lock()
         self.lives, self.violations = [], []
         self.faults, self.checks = collections.Counter(), collections.Counter()
-        # Host → [(from when, cap)] and [(from when, seconds between starts)], each from the moment the order was sent or
-        # had been carried out, whichever lets more pass.
+        # For each host: [(from when, cap)] and [(from when, seconds between starts)]. Each counts from when the order was sent
+        # or from when it had been carried out, whichever allows more.
         self.caps, self.intervals = collections.defaultdict(list), collections.defaultdict(list)
         # When the database was away, or had just come back: [from, to].
         self.outages = []
-        # When single connections to it were broken.
+        # When single connections to the database were broken.
         self.breaks = []
-        # When the relay let no reply of the database through.
+        # When the relay blocked all replies of the database.
         self.unheard = []
-        # Host → when an open transaction kept rows of it: [from, to].
+        # For each host: when an open transaction locked rows of it: [from, to].
         self.held = collections.defaultdict(list)
         # When the database's clock was set.
         self.steps = []
-        # Numbers of jobs whose rows are as only older versions let them in.
+        # Numbers of jobs whose rows have values that only older versions accepted.
         self.poisoned = set()
-        # When a disk stood still.
+        # When a disk was frozen.
         self.frozen = []
-        # When the judge himself wrote to the disks, from the first byte to the sync: [from, to].
+        # When the judge itself wrote to the disks, from the first byte to the sync: [from, to].
         self.writes = []
         # When the judge began each of its looks.
         self.looks = []
@@ -61,35 +61,35 @@ class Ledger:
         self.figures = {}
 
     def violation(self, check, text):
-        """Notes that a promise does not hold. The same sentence counts once."""
+        """Notes that a promise was broken. The same sentence counts once."""
         with self.lock:
             if not any(v[1:] == (check, text) for v in self.violations):
                 self.violations.append((time.time() - self.begin, check, text))
                 print(f"  VIOLATION {check}: {text}", flush=True)
 
     def at(self, moment):
-        """A time as the report shows it: seconds since the beginning."""
+        """Returns a time as the report shows it: seconds since the beginning."""
         return f"{moment - self.begin:.1f} s"
 
     def life_at(self, address):
         return next((life for life in self.lives if life.address == address), None)
 
     def lateness(self, begin, end):
-        """How slow the machine was between the two, in seconds: how much more than one passed from one look of the judge's to the
-        next. What is judged by seconds may take so much longer; what is not may not."""
+        """Returns how slow the machine was between the two, in seconds: the longest time between two looks of the judge, minus
+        the planned second. Checks of times in seconds allow this much more; other checks do not."""
         first = max(bisect.bisect_left(self.looks, begin) - 1, 0)
         looks = self.looks[first : bisect.bisect_right(self.looks, end) + 1]
         return max([0, *(after - before - 1 for before, after in zip(looks, looks[1:]))])
 
     def slowest_write(self, begin, end):
-        """How long, in seconds, a few bytes took to become durable on one of the disks between the two."""
+        """Returns how many seconds a few bytes took to become durable on one of the disks between the two."""
         now = time.time()
         took = [(stop or now) - start for start, stop in self.writes if start <= end and (stop or now) >= begin]
         return max([0, *took])
 
     @contextlib.contextmanager
     def noted(self, windows):
-        """Notes in one of the lists when this began and ended."""
+        """Notes in one of the lists when the block began and ended."""
         entry = [time.time(), None]
         windows.append(entry)
         try:
@@ -99,5 +99,5 @@ class Ledger:
 
 
 def overlap(windows, begin, end):
-    """Whether one of these windows, of which the last may last, has a moment between the two."""
+    """Returns whether one of these windows overlaps the time between the two. The last window may still be open."""
     return any(start <= end and (stop is None or stop >= begin) for start, stop in windows)

@@ -1,11 +1,11 @@
-"""A web server for the chaos run: several hosts, each with its ways, that misbehave as they are told, and a log of it all.
+"""A web server for the chaos run: several hosts with different behaviour, which misbehave on order, and a log of everything.
 
-Run as a process of its own: origin.py ADDRESS LOG SEED, hosts by the Host field. Orders come as JSON lines on standard
+It runs as a separate process: origin.py ADDRESS LOG SEED, with hosts by the Host field. Orders are JSON lines on standard
 input: {"host": NAME, "deed": WORD or null, "chance": 0…1, "wait": seconds}, {"versions": {NUMBER: VERSION}}, {"rates": {NAME: bytes/s}}.
-The log has a JSON line for every request that has ended, and for every order that was taken in.
+The log has a JSON line for every request that has ended, and for every order that was received.
 
-What counts for caps is noted where it is certain: at the beginning of a request, who else has one open at that host. A
-client that has closed its connection has none, and the kernel knows that before this process does.
+For caps, each request notes at its beginning which other requests are open at that host, because that is certain. A client that
+has closed its connection has none open, and the kernel knows that before this process does.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ ESTABLISHED = 1  # Linux: TCP_INFO, tcpi_state
 
 class Host:
     def __init__(self):
-        self.rate = None  # bytes a second of each transfer; None = as fast as it goes
+        self.rate = None  # bytes per second of each transfer; None: unlimited
         self.deed, self.chance, self.wait = None, 0.0, 1
         self.open = {}  # request id → Request
 
@@ -62,7 +62,7 @@ class Origin:
         self.write(at=time.time(), order=order)
 
     def choose(self, host, path):
-        """What to do to this request. The same for the n-th request of a path in every run."""
+        """Chooses what to do to this request. The choice is the same for the n-th request of a path in every run."""
         turn = self.asked[path] = self.asked.get(path, 0) + 1
         dice = random.Random(f"{self.seed} {path} {turn}")
         if host.deed is None or dice.random() >= host.chance:
@@ -81,7 +81,7 @@ class Origin:
             writer.close()
 
     async def answer(self, connection, path, fields):
-        """Answers one request; False when the connection ends with it."""
+        """Answers one request. Returns False if the connection ends with it."""
         name = fields.get("host", "")
         host = self.host(name)
         start = int(fields["range"][6:].split("-")[0]) if fields.get("range", "").startswith("bytes=") else None
@@ -109,7 +109,7 @@ class Origin:
             how=how, wait=request.wait, others=request.others, marks=request.marks)
 
     def end(self):
-        """Ends at once, in the middle of whatever is being sent."""
+        """Ends immediately, in the middle of all transfers."""
         for host in self.hosts.values():
             for request in host.open.values():
                 self.note(request, "origin ended")
@@ -144,7 +144,7 @@ class Origin:
         length = file.length(version)
         tag, changed = f'"{file.number}-{version}"', formatdate(FIRST_CHANGE + 60 * version, usegmt=True)
         head = [f"Date: {formatdate(usegmt=True)}", f"Last-Modified: {changed}"]
-        if file.number % 10 != 9:  # of these there is only a time
+        if file.number % 10 != 9:  # the others have only a time
             head.append(f"ETag: {tag}")
         begin, status = 0, "200 OK"
         takes_ranges = file.number % 10 != 8 and request.deed != "no_ranges"
@@ -173,10 +173,10 @@ class Origin:
             await self.stream(request, host, file, version, stop, length)
 
     async def stream(self, request, host, file, version, begin, stop):
-        """Sends bytes of the version that the answer began with, at the host's rate, and notes now and then how far it is."""
+        """Sends bytes of the version with which the answer began, at the host's rate, and notes its progress now and then."""
         connection = request.connection
         while begin < stop:
-            # Slow until it is healed, not until the file's end: its host may have but one place left.
+            # Slow until the fault is healed, not until the file's end: the host may have only one place left.
             rate = 20000 if request.deed == "slow" and host.deed is not None else host.rate
             piece = file.piece(version, begin, min(stop, begin + (PIECE if rate is None else max(1024, rate // 10))))
             await connection.send(piece)
@@ -185,7 +185,7 @@ class Origin:
             now = time.time()
             if now >= request.marks[-1][0] + 0.5:
                 request.marks.append([now, begin])
-            # Not after the last one: whoever has it all may have asked for something else by then.
+            # Do not wait after the last piece: a client that has everything may have sent another request by then.
             if rate is not None and begin < stop:
                 await self.rest(request, len(piece) / rate)
         request.marks.append([time.time(), begin])
@@ -203,7 +203,7 @@ DEEDS = ["429", "503", "500", "500", "reset", "reset", "short", "stall", "slow",
 
 
 class Ended(Exception):
-    """A request that has no proper end."""
+    """A request that did not end properly."""
 
 
 class Connection:
@@ -217,7 +217,7 @@ class Connection:
         self.reading = asyncio.ensure_future(self.read())
 
     async def read(self):
-        """Reads ahead, so that the client's end is seen at once."""
+        """Reads ahead to notice immediately when the client disconnects."""
         try:
             while True:
                 text = (await self.reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
@@ -232,7 +232,7 @@ class Connection:
 
     @property
     def is_there(self):
-        """Whether the client, by what the kernel knows, still has its end open (tcp(7), TCP_INFO)."""
+        """Returns whether the client's end is still open, according to the kernel (tcp(7), TCP_INFO)."""
         try:
             return self.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] == ESTABLISHED
         except (OSError, ValueError):
@@ -259,7 +259,7 @@ async def main():
     address, log, seed = sys.argv[1:]
     origin = Origin(open(log, "a", buffering=1), seed)
     listener = socket.create_server((address, 80), backlog=512)
-    # Little is on its way, so that what was sent is nearly what has arrived.
+    # Limit the data in flight, so that the bytes sent are nearly the bytes received.
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65536)
     await asyncio.start_server(origin.serve, sock=listener)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, origin.end)

@@ -1,6 +1,6 @@
-"""The place of a chaos run: a network, disks and names of its own, which the kernel takes away when the run ends.
+"""The place of a chaos run: its own network, disks and names, which the kernel removes when the run ends.
 
-The launcher has put this process into namespaces of its own (network, mounts, processes), so nothing here is seen outside,
+The launcher has put this process into its own namespaces (network, mounts, processes), so nothing here is visible outside,
 and nothing outlives it. Database and origins are on a bridge; each worker has a network namespace with one wire to it.
 """
 
@@ -25,7 +25,7 @@ def run(*command):
 
 
 def put_in_memory(root, size):
-    """Makes a directory one in memory, where there is plenty: a disk is slow, and others use it too."""
+    """Puts a directory into memory if there is enough: a disk is slow, and others use it too."""
     with open("/proc/meminfo") as file:
         available = next(int(line.split()[1]) << 10 for line in file if line.startswith("MemAvailable"))
     if available > 2 * size:
@@ -33,7 +33,7 @@ def put_in_memory(root, size):
 
 
 def leave(root):
-    """Takes away what is mounted below a directory, whoever still uses it."""
+    """Unmounts everything below a directory, even if processes still use it."""
     with open("/proc/self/mounts") as file:
         mounted = [line.split()[1] for line in file]
     for name in reversed(mounted):
@@ -61,8 +61,8 @@ class Site:
         return os.path.join(self.root, *names)
 
     def disk(self, name, size):
-        """An ext4 in a file, which can be frozen and can lose power: its journal commits every ten minutes, so that what
-        nobody syncs is lost for certain."""
+        """Makes an ext4 in a file, which can be frozen and can lose power. Its journal commits every ten minutes, so a loss of
+        power certainly loses all data that was not synced."""
         image, place = self.image(name), self.path(name)
         os.mkdir(place)
         run("truncate", "-s", str(size), image)
@@ -74,7 +74,7 @@ class Site:
         return os.path.join(self.images, name)
 
     def sharing(self, name, size):
-        """A file system on which a copy of a file shares its blocks, so that it takes no time (xfs, ioctl_ficlonerange(2))."""
+        """Makes a file system on which copies share blocks and therefore take no time (xfs, ioctl_ficlonerange(2))."""
         image, place = self.path(f"{name}.image"), self.path(name)
         os.mkdir(place)
         run("truncate", "-s", str(size), image)
@@ -83,8 +83,8 @@ class Site:
         return place
 
     def after_power_loss(self, name):
-        """What a loss of power at this moment would leave of a disk: its image, mounted elsewhere, where
-        the journal is replayed as after a crash. Nobody may write meanwhile."""
+        """Shows what a loss of power at this moment would leave of a disk. Mounts a copy of its image elsewhere, where the
+        journal is replayed as after a crash. Nothing may write meanwhile."""
         image, place = self.image(f"{name}.lost"), self.path(f"{name}.lost")
         run("cp", "--reflink=always", self.image(name), image)
         os.makedirs(place, exist_ok=True)
@@ -101,7 +101,7 @@ class Wire:
 
     def __init__(self, number):
         self.number, self.name, self.address, self.uses = number, f"w{number}", None, 0
-        # What starts a program inside.
+        # The prefix that starts a program inside.
         self.enter = ["nsenter", f"--net=/run/netns/{self.name}"]
         run("ip", "netns", "add", self.name)
         run("ip", "link", "add", self.name, "type", "veth", "peer", "name", "eth0", "netns", self.name)
@@ -109,14 +109,15 @@ class Wire:
         for device in ("eth0", "lo"):
             run("ip", "-n", self.name, "link", "set", device, "up")
         self.inside("nft", "add table ip faults")
-        # What an origin has sent its worker has, but for a little: else 30 MB wait for one whose disk holds it up.
+        # Limit the receive buffer, so that a worker has received nearly all bytes that an origin has sent. Otherwise 30 MB wait
+        # for a worker whose disk holds it up.
         self.inside("sysctl", "-qw net.ipv4.tcp_rmem=4096\t65536\t131072")
 
     def inside(self, program, words):
         return run("ip", "netns", "exec", self.name, program, *words.split(" "))
 
     def renew(self):
-        """A new address, so that origins tell this worker from the one before."""
+        """Takes a new address, so that origins can tell this worker from the previous one."""
         if self.address:
             run("ip", "-n", self.name, "address", "del", f"{self.address}/16", "dev", "eth0")
         self.uses += 1
@@ -124,7 +125,7 @@ class Wire:
         run("ip", "-n", self.name, "address", "add", f"{self.address}/16", "dev", "eth0")
 
     def lose(self, what):
-        """Loses packets without a word. `what`: all, to_database, from_database, from_origins."""
+        """Drops packets silently. `what`: all, to_database, from_database, from_origins."""
         match = {"to_database": f"ip daddr {SERVER}", "from_database": f"ip saddr {SERVER}",
                  "from_origins": "ip saddr 10.77.1.0/24", "all": ""}[what]
         for hook in {"to_database": ["output"], "all": ["input", "output"]}.get(what, ["input"]):
@@ -133,7 +134,7 @@ class Wire:
             self.inside("nft", f"add rule ip faults {chain} {match} drop".replace("  ", " "))
 
     def narrow(self, rate):
-        """What it receives comes through a narrow place (tc-tbf(8))."""
+        """Limits the rate at which the worker receives (tc-tbf(8))."""
         run("tc", "qdisc", "replace", "dev", self.name, "root", "tbf", "rate", rate, "burst", "64k", "latency", "200ms")
 
     def heal(self):

@@ -1,4 +1,4 @@
-"""The pool as an operator has it: workers, coordinators, and `haul` commands."""
+"""The pool as an operator runs it: workers, coordinators, and `haul` commands."""
 
 import json
 import os
@@ -31,7 +31,7 @@ class Program:
                 [*inside, self.haul_path, *self.arguments], env=self.pool.environment | self.environment,
                 stdin=subprocess.DEVNULL, stdout=file, stderr=file, cwd=self.pool.site.root)
         address = self.wire.address if self.wire else None
-        # A line that is cut stays so, whoever comes to be at the end of it.
+        # A wire that is cut stays cut for the next process on it.
         lasting = [entry for entry in self.life.trouble if entry[2] is None] if self.life else []
         self.life = ledger.Life(f"{self.name}-{self.uses}", address, self.process.pid, log, time.time(), trouble=lasting)
         self.pool.ledger.lives.append(self.life)
@@ -41,7 +41,7 @@ class Program:
         return self.process is not None and self.process.poll() is None
 
     def signal(self, number, told=None):
-        """Whether there was a process to send it to."""
+        """Sends a signal. Returns whether there was a process to receive it."""
         if not self.is_running:
             return False
         self.life.told = told or self.life.told
@@ -51,7 +51,7 @@ class Program:
         return True
 
     def wait(self, limit=30):
-        """Waits for its end; False when it does not come."""
+        """Waits until the process ends. Returns False if it does not."""
         try:
             self.process.wait(limit)
         except subprocess.TimeoutExpired:
@@ -71,14 +71,14 @@ class Program:
             entry[2] = entry[2] or time.time()
 
     def watch(self):
-        """Notes an end that nobody had ordered, and starts it again."""
+        """Notes an end that the driver did not order, and starts the program again."""
         if self.process is None or self.process.poll() is None or self.life.end is not None:
             return
         self.ended()
         if self.life.told is not None:
             return
         book = self.pool.ledger
-        # There was no database to begin with, or no way to it: it says so and ends, and whoever started it does so again.
+        # It started without a database, or could not reach it: it prints that and ends, and is started again.
         with open(self.life.log, errors="replace") as file:
             said = file.read()
         has_begun = '"worker.started"' in said or '"coordinator.started"' in said
@@ -114,7 +114,7 @@ class Pool:
         return self.workers + self.coordinators
 
     def haul(self, *arguments, limit=120, text=None):
-        """Runs a command to its end; any exit code is no error."""
+        """Runs a command to its end; any exit code is allowed."""
         return subprocess.run(
             [self.haul_path, *arguments], env=self.environment, capture_output=True, text=True, timeout=limit, input=text)
 
@@ -125,7 +125,7 @@ class Pool:
         return done.stdout
 
     def stop(self):
-        """All end in order; who does not within half a minute breaks a promise."""
+        """Stops all programs gracefully. A program that runs longer than half a minute breaks a promise."""
         for program in self.programs:
             program.signal(signal.SIGCONT)
             program.signal(signal.SIGTERM, "drained")
@@ -140,7 +140,7 @@ class Pool:
 
 
 def log_lines(path):
-    """Lines of a log in JSON, as far as they are whole."""
+    """Yields the complete JSON lines of a log."""
     with open(path, errors="replace") as file:
         for line in file:
             if line.startswith("{") and line.endswith("\n"):

@@ -1,4 +1,4 @@
-"""What a loss of power left, compared with what the database calls durable."""
+"""Compares what a loss of power left with what the database calls durable."""
 
 import os
 import re
@@ -6,8 +6,8 @@ import re
 
 
 def compare(world, lost, moment):
-    """`lost`: where the disk is mounted as the loss left it, `moment`: when the database had stopped. It runs again since, so
-    only what is older than that is asked for."""
+    """`lost`: where the disk is mounted as the loss left it. `moment`: when the database had stopped. The database has
+    restarted since, so this checks only what is older."""
     book = world.ledger
     with world.server.session() as session:
         rows = session.run("""
@@ -35,7 +35,7 @@ def compare(world, lost, moment):
             continue
         book.checks["checkpoints after a loss of power"] += 1
         ranges = [(int(a), int(b)) for a, b in re.findall(r"\[(\d+),(\d+)\)", durable)]
-        # By job: a part may have a later token's name already, or have been published.
+        # Look up parts by job: a part may already have the name of a later token, or have been published.
         names = parts.get(str(number), []) + [os.path.join(lost, jobs[url].path)]
         if not any(
             has(file, version, name, ranges) for version in versions for name in names if os.path.exists(name)):

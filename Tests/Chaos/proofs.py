@@ -1,9 +1,9 @@
-"""Whether the judge would see it: scenes in which Haul is broken on purpose, or a hand reaches in, and what it must find.
+"""Proves that the judge finds faults: scenes in which Haul is broken on purpose or changed by hand, and what it must find.
 
-Each scene is played twice in namespaces of its own: as things are, where nothing may be found, and broken.
+Each scene runs twice in its own namespaces: unchanged, where the judge must find nothing, and broken.
 
-Where a scene sleeps there is no event to wait for: that nothing is found has none, and what is wrong must stand while the judge,
-who looks once a second, looks more than once, or for longer than he grants a worker to be heard.
+A scene sleeps where there is no event to wait for. No event reports that nothing was found. A fault must last for several looks
+of the judge, which looks once a second, or for longer than the time that the judge allows for a heartbeat.
 """
 
 import json
@@ -28,7 +28,7 @@ SCENES = {}
 
 
 def scene(name, *finds, **options):
-    """The scene below; `finds`: what the judge must find in it once it is broken."""
+    """Registers the scene below. `finds`: what the judge must find in it once it is broken."""
     def add(function):
         SCENES[name] = (function, finds, options)
         return function
@@ -41,7 +41,7 @@ def wave(host, count, size, queue="disk", first=1):
 
 
 def until(what, condition, limit=60):
-    """Waits for something that a scene cannot go on without."""
+    """Waits for a condition without which the scene cannot continue."""
     deadline = time.time() + limit
     while not condition():
         if time.time() > deadline:
@@ -70,7 +70,7 @@ def _(stage):
 @scene("a claim that looks at the host of each job that waits", "claim",
        waves=[wave("polite.test", 10000, 10), wave("plain.test", 1500, 100, first=20000)])
 def _(stage):
-    # Of these the first is begun, and all the others wait.
+    # Only the first of these begins, and all others wait.
     stage.set_host("polite.test", interval=3600)
     stage.submit()
     until("small files", lambda: (stage.sql("SELECT count(*) FROM haul.outcome") or [[0]])[0][0] >= 1501)
@@ -92,7 +92,7 @@ def _(stage):
         worker.signal(signal.SIGKILL, "killed")
         worker.wait()
         worker.start()
-    time.sleep(10)  # what must be seen is that nothing comes back: for as long as a rescue takes
+    time.sleep(10)  # the judge must see that nothing is given back: wait for as long as a rescue takes
 
 
 @scene("a claim in one statement", "parked lane", waves=[wave("plain.test", 1, 10)])
@@ -111,7 +111,7 @@ def _(stage):
 
 
 def stopped_at(stage, point):
-    """Lets the first worker have a job alone, until it has stopped itself there and the job is nobody's."""
+    """Gives the first worker a job alone. Returns when it has stopped itself at `point` and its lease was taken back."""
     stage.submit()
     worker = stage.pool.workers[0]
     until(f"{worker.life.name} at {point}", lambda: is_stopped(worker))
@@ -137,9 +137,9 @@ def _(stage):
     second.start()
     until("a second lease", lambda: leases(stage) == 1 and is_stopped(second))
     second.trouble("stopped at after_claim")
-    # What the first has to say is about a lease that it no longer has.
+    # The first worker reports about a lease that it no longer has.
     wake(first)
-    time.sleep(3)  # for as long as its late word takes, which no event tells of when it is refused
+    time.sleep(3)  # as long as its late report takes; no event tells when the report is refused
     wake(second)
 
 
@@ -147,11 +147,11 @@ def _(stage):
        environments={0: {"HAUL_FAILPOINT": "after_sync=stop"}}, breaks={"HAUL_BROKEN": "fence"}, alone=True)
 def _(stage):
     worker = stopped_at(stage, "after_sync")
-    # It belongs to nobody now; and it is not wanted any more.
+    # No worker has a lease of the job now. Then cancel the job.
     stage.persist("cancel", "--batch", "wave-plain.test")
     stage.cancelled.add("wave-plain.test")
     wake(worker)
-    time.sleep(5)  # for as long as it would take to give the file its name, which it must not
+    time.sleep(5)  # as long as it would take to rename the file, which it must not do
 
 
 @scene("a rescue of those that live", "twice at once", waves=[wave("large.test", 6, 12 << 20)])
@@ -180,7 +180,7 @@ def _(stage):
 @scene("a row that stops all claims", "settled", waves=[wave("capped.test", 40, 40000)])
 def _(stage):
     stage.submit()
-    # The last one: it waits for a while.
+    # The last one, because it waits for a while.
     until("a job that waits", lambda: hands.poison(stage, hands.OLDER_ROWS[0], 0.99))
 
 
@@ -188,7 +188,7 @@ def _(stage):
 def _(stage):
     stage.submit()
     until("the first files", lambda: (stage.sql("SELECT count(*) FROM haul.outcome") or [[0]])[0][0] > 3)
-    # The next start of a host with an interval is two hours away now.
+    # The next start of a host with an interval is now two hours away.
     until("a step of the clock", lambda: hands.step_clock(stage, 2, lambda: None) is not False)
 
 
@@ -200,7 +200,7 @@ def _(stage):
     until("a session after the failover", lambda: stage.sql("SELECT 1"))
     yield
     standby = stage.server.standby(synchronous=False)
-    # From here on it hears nothing.
+    # From now on the standby receives nothing.
     stage.server.program("pg_ctl", "--mode", "immediate", "--wait", "--silent", "stop", data=standby)
     before = stage.sql("SELECT count(*) FROM haul.outcome")[0][0]
     until("more files", lambda: (stage.sql("SELECT count(*) FROM haul.outcome") or [[0]])[0][0] > before + 3)
@@ -212,15 +212,15 @@ def _(stage):
 
 @scene("a wait that is not kept", "asked too early", waves=[wave("plain.test", 20, 5000)])
 def _(stage):
-    # One after the other, so that there are some left to ask for in the time that is to be kept free.
+    # Start jobs one after the other, so that some would still begin in the time that must stay free of requests.
     stage.set_host("plain.test", interval=0.5)
     stage.origin.order(host="plain.test", deed="429", chance=1.0, wait=6)
     stage.submit()
-    time.sleep(6)  # so long the host wants to be left alone; whoever asks meanwhile is seen
+    time.sleep(6)  # the host wants no requests for this long; a request meanwhile is noticed
     stage.origin.order(host="plain.test", deed=None)
 
 
-# Slow, so that a process is there for as long as it takes to tell growth from work.
+# Slow, so that a process lives long enough to tell growth from work.
 @scene("memory that is not given back", "growth", "bound of memory", waves=[wave("polite.test", 2, 3 << 20)], breaks={"HAUL_KEEPS": str(6 << 20)})
 def _(stage):
     stage.submit()
@@ -251,7 +251,7 @@ def _(stage):
     final.settle(stage, 30)
     yield
     names = [os.path.join(stage.stores["disk"], job.path) for job in stage.jobs]
-    with open(names[0], "r+b") as file:  # one byte
+    with open(names[0], "r+b") as file:  # change one byte
         file.seek(4321)
         byte = file.read(1)
         file.seek(4321)
@@ -262,7 +262,7 @@ def _(stage):
     open(os.path.join(stage.stores["small"], "stray"), "w").close()
     parts = next(place for place, _, _ in os.walk(os.path.join(stage.stores["disk"], ".haul", "parts")))
     open(os.path.join(parts, "99999.99999"), "w").close()
-    # Workers remove such a file when they go, if they can.
+    # A worker that stops removes such a file if it can.
     left = os.path.join(parts, f"{stage.sql('SELECT max(job) FROM haul.outcome')[0][0]}.99999")
     open(left, "w").close()
     subprocess.run(["chattr", "+i", left], check=True)
@@ -275,7 +275,7 @@ def _(stage):
     stage.submit()
     until("small files", lambda: stage.sql("SELECT count(*) FROM haul.outcome") == [(10,)])
     until("leases", lambda: leases(stage) == 3)
-    time.sleep(2)  # the judge has seen what is completed
+    time.sleep(2)  # the judge has seen which jobs are completed
     yield
     stage.sql("INSERT INTO haul.held SELECT id, queue, host, 0, 5, NULL, now() FROM haul.job WHERE path LIKE '%%/1'")
     stage.sql("DELETE FROM haul.outcome WHERE job IN (SELECT id FROM haul.job WHERE path LIKE '%%/2')")
@@ -304,7 +304,7 @@ def _(stage):
 def _(stage):
     stage.submit()
     until("checkpoints", lambda: (stage.sql("SELECT count(*) FROM haul.checkpoint") or [[0]])[0][0] == 2)
-    time.sleep(6)  # so that there is much to fetch again
+    time.sleep(6)  # so that there is much to download again
     yield
     first, second = stage.pool.workers
     for worker in (first, second):
@@ -318,11 +318,11 @@ def _(stage):
     time.sleep(3)  # both have registered, and the judge has seen it
     first.process.kill()
     second.process.send_signal(signal.SIGSTOP)
-    # Nobody gives up whom he takes for alive.
+    # Prevent a rescue: this makes the pool take the dead worker for alive.
     stage.sql("UPDATE haul.worker SET expires_at = 'infinity', heartbeat_at = 'infinity' WHERE pid = %s", [first.life.pid])
-    time.sleep(30)  # twice as long as a lease lives
+    time.sleep(30)  # twice as long as a lease lasts
     second.process.send_signal(signal.SIGCONT)
-    second.signal(signal.SIGUSR2, "drained")  # which ends it, and not as it should
+    second.signal(signal.SIGUSR2, "drained")  # the signal ends it, but not gracefully
     second.wait()
 
 
@@ -330,7 +330,7 @@ def _(stage):
 def _(stage):
     stage.submit()
     final.settle(stage, 30)
-    time.sleep(2)  # what is asked for within a second may have been on its way
+    time.sleep(2)  # a request within a second of the end may have been in flight
     yield
     stage.pool.workers[0].wire.inside("curl", f"-s -o /dev/null {stage.jobs[0].url}")
 
@@ -356,7 +356,7 @@ def _(stage):
     stage.server.stop()
     time.sleep(3)  # the judge looks once a second
     stage.server.start()
-    time.sleep(5)  # programs connect again each in its own time
+    time.sleep(5)  # each program reconnects at a different time
 
 
 @scene("a snapshot that somebody holds", "hot tables", soak=True)
@@ -390,15 +390,15 @@ def _(stage):
 
 
 def play(options, root):
-    """Plays one scene; prints what the judge has found, as JSON in the last line."""
+    """Runs one scene; prints what the judge has found as JSON in the last line."""
     function, _, more = SCENES[options.scene]
     environments = dict(more.get("environments", {}))
     if options.broken and "breaks" in more:
         environments = {number: environments.get(number, {}) | more["breaks"] for number in range(2)}
     if "soak" in more:
-        # Of a single minute, beside whatever else the machine does.
+        # Periods of a minute include other work of the machine, so the spread is wide.
         long = soak.Soak(options, root, 90, soak.STEP, 0.3, function if options.broken else None, environments)
-        # An hour of tidying in less than two minutes.
+        # An hour's worth of vacuuming in less than two minutes.
         long.stage.sql("ALTER SYSTEM SET autovacuum_naptime = '1s'")
         long.stage.sql("SELECT pg_reload_conf()")
         long.run()
@@ -427,10 +427,10 @@ def tell(stage):
 
 
 def prove(options, root):
-    """Plays every scene, as it is and broken, and prints what was found."""
+    """Runs every scene, unchanged and broken, and prints what was found."""
     script = os.path.abspath(sys.argv[0])
     top = os.path.dirname(os.path.dirname(os.path.dirname(script)))
-    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)  # which the package manager wants
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)  # the package manager needs it
     chosen = {name: scene for name, scene in SCENES.items() if not options.only or options.only in name}
     if not chosen:
         print(f"chaos: no scene has '{options.only}' in its name", file=sys.stderr)

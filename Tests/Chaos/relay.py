@@ -1,4 +1,4 @@
-"""Stands between one worker and the database: makes the way long, and loses replies."""
+"""Stands between one worker and the database: delays the traffic, and loses replies."""
 
 import socket
 import threading
@@ -31,7 +31,7 @@ class Relay:
             while data := source.recv(65536):
                 if self.delay:
                     time.sleep(self.delay)
-                # ReadyForQuery ends what the server says to a statement: what this has done is committed by now.
+                # ReadyForQuery ends the server's reply to a statement: its effect is committed by now.
                 if is_reply and self.loses and data.endswith(b"Z\0\0\0\5I"):
                     self.lost += 1
                     break

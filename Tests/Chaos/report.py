@@ -1,4 +1,4 @@
-"""What a run came to: for the person at the terminal, and as a record for the table of several."""
+"""The result of a run: for the person at the terminal, and as a record for the table of several runs."""
 
 import json
 import os
@@ -26,7 +26,7 @@ def table(title, rows):
 
 
 def record(world, judge, seed, minutes, seconds):
-    """All that a run came to, as JSON can have it."""
+    """Returns the whole result of a run in types that JSON has."""
     book, figures = world.ledger, world.ledger.figures
     workers = [sample for name, samples in judge.samples.items() if name.startswith("worker") for sample in samples]
     return {
@@ -66,7 +66,8 @@ def report(run):
 
 
 def keep(world, root, run):
-    """Puts where it stays what tells how a violation came about: logs, the origins' requests, every attempt. Returns where."""
+    """Saves what explains a violation (logs, the origins' requests, all attempts) in a directory that stays. Returns its
+    path."""
     kept = tempfile.mkdtemp(prefix="haul-chaos-logs.", dir=os.path.dirname(root))
     for name in os.listdir(root):
         if name.endswith((".log", ".errors")) or name in ("requests", "nginx-requests", "attempts"):

@@ -1,11 +1,11 @@
-"""Which faults come when: a list that follows from the seed and the length alone, so that a seed replays it."""
+"""Chooses the faults and their times. The list follows from the seed and the length alone, so a seed repeats it."""
 
 import dataclasses
 import random
 
 WORKERS, COORDINATORS = 6, 2
 
-# Kind → (what it needs for itself, shortest and longest duration in seconds, how often).
+# For each kind: what it needs for itself, shortest and longest duration in seconds, and how often it occurs.
 KINDS = {
     "worker kill -9": ("worker", 1, 5, 8),
     "worker SIGTERM": ("worker", 0.5, 2, 2),
@@ -61,14 +61,14 @@ class Fault:
     at: float
     kind: str
     duration: float
-    target: int  # number of the worker or coordinator; any number for the rest
-    dice: int    # what the fault draws its own numbers from
+    target: int  # the number of the worker or coordinator; any number for other kinds
+    dice: int    # the seed of the fault's own random numbers
 
 
 def faults(seed, seconds, gap=1.6):
-    """Every kind once, then by weight; none needs what another still has."""
+    """Chooses every kind once, then by weight. No fault needs what another fault still occupies."""
     dice = random.Random(f"{seed} schedule")
-    free = {}  # (need, number) → from when
+    free = {}  # for each (need, number): from when it is free
     made, now = [], 3.0
     first = list(KINDS)
     dice.shuffle(first)
@@ -78,7 +78,7 @@ def faults(seed, seconds, gap=1.6):
             need, shortest, longest, _ = KINDS[kind]
             count = {"worker": WORKERS, "coordinator": COORDINATORS}.get(need, 1)
             open_targets = [n for n in range(count) if free.get((need, n), 0) <= now]
-            # Half of the workers are always well.
+            # Half of the workers are always without faults.
             if not open_targets or need == "worker" and len(open_targets) <= WORKERS // 2:
                 if first:
                     first.append(first.pop(0))

@@ -13,8 +13,9 @@ import psycopg2
 
 import place
 
-# A crash makes PostgreSQL forget what autovacuum is to tidy away. Here one comes every half a minute, often before autovacuum has looked
-# for the first time (each minute by default): rows that are gone would stay for as long as the run lasts, and claims look at them.
+# A crash makes PostgreSQL forget the statistics that autovacuum needs. Here crashes come every half minute, often before
+# autovacuum has looked for the first time (by default every minute). Dead rows would stay for the whole run, and claims would
+# read them.
 SETTINGS = f"""
 autovacuum_naptime = 5s
 listen_addresses = '{place.SERVER}'
@@ -33,7 +34,7 @@ TRUST = "host all,replication all 10.77.0.0/16 trust\n"
 
 class Server:
     def __init__(self, site, settings="", access=TRUST):
-        """`settings`: more lines for postgresql.conf; `access`: the lines that pg_hba.conf gets."""
+        """`settings`: additional lines for postgresql.conf; `access`: the lines for pg_hba.conf."""
         self.site, self.standbys = site, 0
         self.bin = max(glob.glob("/usr/lib/postgresql/*/bin"), key=lambda path: int(path.split("/")[4]))
         self.data, self.log = site.path("postgres", "data"), site.path("postgres", "log")
@@ -48,7 +49,7 @@ class Server:
         with self.session("postgres") as session:
             session.run("CREATE DATABASE haul")
         with self.session() as session:
-            # What every call has looked at, for the judge: the server's own count.
+            # The server counts the blocks that every call has read, for the judge.
             session.run("CREATE EXTENSION pg_stat_statements")
         self.conninfo = f"host={place.SERVER} user=postgres dbname=haul"
 
@@ -61,14 +62,15 @@ class Server:
             raise RuntimeError(f"{name}: {done.stderr}")
 
     def start(self):
-        # Its own standard error is the log: pg_ctl's is a pipe that somebody waits at the end of.
+        # The server's own standard error is the log: pg_ctl's is a pipe, at whose end this process would wait.
         self.program("pg_ctl", "--log", self.log, "--wait", "--silent", "start")
 
     def stop(self):
         self.program("pg_ctl", "--mode", "immediate", "--wait", "--silent", "stop")
 
     def standby(self, synchronous=True):
-        """Starts a standby of this server, on a port of its own. Synchronous: from now on no commit ends before the standby has it."""
+        """Starts a synchronous standby of this server on its own port. From then on no commit ends before the standby has
+        it."""
         self.standbys += 1
         data = self.site.path("postgres", f"standby{self.standbys}")
         self.program(
@@ -84,11 +86,11 @@ class Server:
                     if time.time() > deadline:
                         raise RuntimeError("the standby does not follow")
                     time.sleep(0.1)
-                time.sleep(1)  # sessions hear of the change each in its own time
+                time.sleep(1)  # each session notices the change at a different time
         return data
 
     def fail_over(self, standby):
-        """The server dies, and the standby gets its address."""
+        """Kills the server, and gives its address to the standby."""
         self.stop()
         shutil.rmtree(self.data)
         self.data = standby
@@ -97,11 +99,11 @@ class Server:
         self.start()
 
     def kill_backend(self, pid):
-        """The server takes all its sessions down with the one that was killed, and recovers."""
+        """Kills a session. The server then ends all sessions and recovers."""
         os.kill(pid, signal.SIGKILL)
 
     def processes(self):
-        """Its first process, which starts all others, before those."""
+        """Returns the server's first process, which starts all others, and then the others."""
         with open(f"{self.data}/postmaster.pid") as file:
             first = int(file.readline())
         with open(f"/proc/{first}/task/{first}/children") as file:
@@ -112,7 +114,7 @@ class Server:
 
 
 class Pooler:
-    """A PgBouncer in transaction mode before the server: two sessions, and none of them becomes older than a second."""
+    """A PgBouncer in transaction mode before the server: two server sessions, each at most one second old."""
 
     def __init__(self, site, port=6433):
         self.address, self.process, self.log = (place.SERVER, port), None, site.path("pgbouncer.log")
@@ -145,7 +147,7 @@ server_lifetime = 1
             except OSError:
                 if time.time() > deadline:
                     raise
-                time.sleep(0.05)  # nothing tells when it listens
+                time.sleep(0.05)  # no event reports when it listens
 
     def stop(self):
         self.process.kill()
@@ -153,7 +155,7 @@ server_lifetime = 1
 
 
 class Session:
-    """A connection that is made when it is needed, and again after it was lost."""
+    """A connection that is opened when it is needed, and again after it was lost."""
 
     def __init__(self, database="haul"):
         self.database, self.connection = database, None
@@ -170,7 +172,8 @@ class Session:
         self.connection = None
 
     def run(self, sql, parameters=None):
-        """The rows of a statement, as tuples; each is a transaction of its own. psycopg2.Error where there is no server."""
+        """Returns the rows of a statement as tuples; each statement is a transaction. Raises psycopg2.Error if there is no
+        server."""
         try:
             if self.connection is None:
                 self.connection = psycopg2.connect(

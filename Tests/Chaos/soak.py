@@ -1,6 +1,7 @@
-"""The pool at half of what it can do, for long: that nothing slows down and nothing grows, in Haul's processes and in PostgreSQL's.
+"""Runs the pool at half of its maximum rate for long. Checks that nothing slows down or grows, in Haul's processes and in
+PostgreSQL's.
 
-Small files from nginx, two workers. First as many as it takes to see how many a second it can do; then half of that.
+Two workers download small files from nginx. The first files measure the maximum rate; then the run uses half of it.
 """
 
 import dataclasses
@@ -11,7 +12,7 @@ import content
 import judge
 import world
 
-# What is made anew for each job and goes with it; all else is history, and grows by the job.
+# Tables that do not grow with the number of ended jobs. All others are history, and grow with each job.
 HOT = ["ready", "scheduled", "held", "lease", "lane", "host", "worker", "worker_call", "progress", "checkpoint", "staging",
        "submission", "batch_change", "batch_total", "queue_gate", "pulse"]
 SIZES = """
@@ -19,10 +20,10 @@ SELECT c.relname, sum(pg_table_size(c.oid))::bigint, sum(pg_indexes_size(c.oid))
 JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'haul' AND c.relkind = 'r' GROUP BY 1"""
 ENDED = "SELECT count(*) FROM haul.outcome"
 STEP = 10  # seconds between two submissions
-# By how much a process may have more at its most late than early: bytes of memory, descriptors, threads. Descriptors come and go with
-# transfers, a socket, a file and its directory for each of the twelve places, and a few looks do not meet their most. What leaks one a job has
-# thousands more in a minute. A session of PostgreSQL keeps the files of what its statements have ever met open, of which there are
-# some hundreds; what all of them have together is judged too, so that nobody is missed who was not there early.
+# How much more a process may use at its late peak than at its early peak: bytes of memory, descriptors, threads. Descriptors
+# come and go with transfers: a socket, a file and its directory for each of the twelve places. A few looks may miss the peak. A
+# leak of one per job adds thousands in a minute. A session of PostgreSQL keeps the files of all tables that its statements have
+# used open, some hundreds. The sum over all sessions is judged too, because some sessions begin late.
 ALLOWANCE = (8 << 20, 48, 8)
 SESSION = (8 << 20, 128, 0)
 TOGETHER = (32 << 20, 512, 8)
@@ -35,16 +36,17 @@ class Sample:
     left: int
     hot: int  # bytes of the hot tables with their indexes
     history: int  # bytes of all others
-    blocks: float | None  # what a call looked at for each job, at most; None where there were too few calls
-    use: dict  # name of a process → bytes of memory, descriptors, threads, the most of the time since the sample before
+    blocks: float | None  # the most blocks that a call read for each job; None if there were too few calls
+    use: dict  # for each process: bytes of memory, descriptors, threads, each the maximum since the last sample
 
 
 class Soak:
     def __init__(self, options, root, seconds, period=60, spread=0.05, hand=None, environments=None):
-        """`seconds`: how long; `period`: seconds between two samples; `spread`: by what part of what is submitted a minute's throughput
-        may differ; `hand`: what reaches in once after half of the time; `environments`: of workers, by number."""
+        """`seconds`: how long; `period`: seconds between two samples; `spread`: by what share a minute's throughput may differ
+        from what was submitted; `hand`: a function that runs once after half of the time; `environments`: environment variables
+        of each worker number."""
         self.seconds, self.period, self.spread, self.hand, self.sent, self.samples = seconds, period, spread, hand, 0, []
-        # A block and an inode for each file.
+        # Room for a block and an inode of each file.
         self.stage = world.World(root, options.haul, options.seed, [], 2, environments, size=int((10 + seconds / 60) * (100 << 20)))
         with open(self.stage.site.path("files", "small"), "wb") as file:
             file.write(content.File(1, 1024).piece(0, 0, 1024))
@@ -63,7 +65,7 @@ class Soak:
         return self.session.run(ENDED)[0][0]
 
     def fastest(self):
-        """Jobs a second with plenty to do."""
+        """Returns the jobs per second while many wait."""
         self.submit(6000)
         while self.ended() < 1000:
             time.sleep(0.2)
@@ -111,8 +113,8 @@ class Soak:
             self.most[name] = tuple(map(max, use, self.most.get(name, use)))
 
     def use(self):
-        """What every process has: those of the pool, and PostgreSQL's, of which only memory that is its own counts: what of the shared
-        one a session has touched comes to all of it with time."""
+        """Returns the use of every process: those of the pool, and PostgreSQL's. PostgreSQL's count only their own memory,
+        because a session touches nearly all shared memory in time."""
         for program in self.stage.pool.programs:
             program.watch()
             self.watcher.measure(program)
@@ -125,13 +127,13 @@ class Soak:
         return use | sessions | {"PostgreSQL": tuple(sum(column) for column in zip(*sessions.values()))}
 
     def judge(self, count):
-        """After the first ten minutes, or the first third of a shorter time, nothing may change any more."""
+        """Checks that nothing changes after the first ten minutes, or the first third of a shorter run."""
         steady = [s for s in self.samples if s.at >= min(600, self.seconds / 3)]
         if len(steady) < 2:
             self.violation("judge", f"of {len(self.samples)} samples too few are late enough to compare")
         else:
             self.judge_throughput(steady, count)
-            # By halves: a single minute says more of the machine's other work than of the pool.
+            # Compare halves: a single minute reflects the machine's other work more than the pool.
             half = len(steady) // 2
             self.judge_sizes(steady[:half], steady[-half:])
             self.judge_growth(steady[:half], steady[-half:])
@@ -146,7 +148,7 @@ class Soak:
         self.stage.stop()
 
     def judge_throughput(self, steady, count):
-        """Of what is submitted as much ends in every minute, and no more is left."""
+        """Checks that as much ends in every minute as is submitted, and that the backlog does not grow."""
         wide = min(max(1, 60 // self.period), len(steady) - 1)
         for then, now in zip(steady, steady[wide:]):
             part = (now.ended - then.ended) / (now.at - then.at) / (count / STEP)
@@ -157,7 +159,7 @@ class Soak:
             self.violation("backlog", f"at most {left} jobs were left, {count} are submitted at once")
 
     def judge_sizes(self, early, late):
-        # Hot tables grow until they are tidied: their most counts.
+        # Hot tables grow until they are vacuumed: compare their maximum.
         for name, what, more, floor in (
             ("hot tables", lambda s: s.hot, 1.1, 1 << 20), ("history", lambda s: s.history / s.ended, 1.05, 0),
             ("claim", lambda s: s.blocks, 1.5, 0)):

@@ -1,4 +1,4 @@
-"""Prints the runs that scripts/chaos --record has noted in a file as tables in Markdown: one of the runs, one of their faults."""
+"""Prints the runs that scripts/chaos --record has noted in a file as Markdown tables: one of the runs, one of their faults."""
 
 import json
 import sys

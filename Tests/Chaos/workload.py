@@ -1,4 +1,4 @@
-"""What the pool has to do: waves of jobs, from the seed alone."""
+"""The work of the pool: waves of jobs, computed from the seed alone."""
 
 import dataclasses
 import hashlib
@@ -9,7 +9,7 @@ import random
 import content
 import place
 
-# Host → rate of one transfer in bytes a second (None: as fast as it goes), cap, seconds between starts, sizes, share of jobs.
+# For each host: rate of one transfer in bytes per second (None: unlimited), cap, seconds between starts, sizes, share of jobs.
 HOSTS = {
     "plain.test": (None, 8, 0, (0, 65536), 0.42),
     "odd.test": (1 << 20, 6, 0, (0, 300000), 0.13),
@@ -20,7 +20,7 @@ HOSTS = {
 }
 QUEUES = {"disk": 0.5, "small": 0.4, "limited": 0.1}
 STORE = {"disk": "disk", "small": "small", "limited": "disk"}
-LIMIT = 5  # jobs of the queue `limited` at once
+LIMIT = 5  # maximum running jobs of the queue `limited`
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Job:
 
     @property
     def digest(self):
-        """What it demands of the file, where that is never replaced."""
+        """Returns the digest that the job requires of the file, if the file is never replaced; None otherwise."""
         if self.host != "plain.test" or self.file.number % 8 != 3:
             return None
         return "sha-256=" + hashlib.sha256(self.file.piece(0, 0, self.file.size)).hexdigest()
@@ -72,8 +72,8 @@ class Wave:
 
 
 def waves(seed, seconds, count, large, largest=None):
-    """`count` jobs and `large` large ones in waves over the first two thirds of the time, the first ones at once. The large ones
-    of the first two waves are of the size `largest`, if there is one."""
+    """Returns `count` jobs and `large` large ones in waves over the first two thirds of the time. The first two waves come
+    immediately. Their large files have the size `largest`, if it is given."""
     dice = random.Random(f"{seed} workload")
     number = 0
     pieces = max(4, int(seconds / 8))
@@ -97,14 +97,14 @@ def waves(seed, seconds, count, large, largest=None):
 
 
 def serve_files(root, jobs, versions):
-    """Puts what nginx serves where it finds it."""
+    """Writes the files that nginx serves to its directory."""
     for job in jobs:
         if job.host == "nginx.test":
             put_file(root, job.file, versions[job.file.number])
 
 
 def put_file(root, file, version):
-    """Puts a version of a file in the place of the one before, as a careful administrator would: with one rename."""
+    """Replaces a file by a version of it as a careful administrator would: with one rename."""
     name = os.path.join(root, file.path[1:])
     with open(f"{name}.new", "wb") as new:
         new.write(file.piece(version, 0, file.length(version)))

@@ -1,4 +1,4 @@
-"""Everything a chaos run consists of, and what the faults ask of it."""
+"""Everything that a chaos run consists of, and what the faults need from it."""
 
 import collections
 import json
@@ -13,7 +13,7 @@ import time
 import psycopg2
 
 import faults
-import hands  # its deeds are among those of faults
+import hands  # it registers more faults
 import ledger
 import place
 import pool
@@ -23,12 +23,12 @@ import schedule
 import server
 import workload
 
-# The number of the worker whose way to the database is the relay.
+# The number of the worker that reaches the database through the relay.
 RELAYED = 4
 
 
 class Origin:
-    """The process of origin.py. What it was told last, it is told again when it starts anew."""
+    """The process of origin.py. When it restarts, it gets the last orders again."""
 
     def __init__(self, world):
         self.world, self.process, self.lock, self.orders = world, None, threading.Lock(), {}
@@ -76,10 +76,10 @@ class Nginx:
 
 class World:
     def __init__(self, root, haul_path, seed, waves, workers=6, environments=None, in_memory=True, size=None):
-        """`size`: bytes of all files, where it is not those of the waves."""
+        """`size`: bytes of all files; default: those of the waves."""
         self.seed, self.waves, self.ledger = seed, waves, ledger.Ledger()
         self.jobs = [job for wave in waves for job in wave.jobs]
-        # What is submitted, as far as its command has ended well; batches that stay cancelled, and that were wanted again.
+        # Batches whose command to submit succeeded, batches that stay cancelled, and batches that were retried.
         self.submitted, self.cancelled, self.wanted = [], set(), set()
         hosts = {name: place.NGINX if name == "nginx.test" else place.ORIGIN for name in workload.HOSTS}
         size = size or sum(job.file.size for job in self.jobs)
@@ -90,10 +90,10 @@ class World:
             "disk": self.site.disk("disk", 2 * size + (256 << 20)), "small": self.site.disk("small", size + (256 << 20))}
         self.server = server.Server(self.site)
         self.driver_session, self.session_lock = self.server.session(), threading.Lock()
-        # One fault after the other of those that need the same, however slow the machine is.
+        # Faults that need the same thing run one after the other, however slow the machine is.
         self.turns = collections.defaultdict(threading.Lock)
         self.relay, self.pooler = relay.Relay(), server.Pooler(self.site)
-        # A copy: who builds meanwhile changes nothing here.
+        # A copy, so that a build meanwhile changes nothing here.
         program = shutil.copy2(haul_path, self.site.path("haul-program"))
         place.run("clang", "-shared", "-fPIC", "-Werror", os.path.join(os.path.dirname(__file__), "wrong-clock.c"),
                   "-o", self.site.path("wrong-clock.so"))
@@ -120,19 +120,19 @@ class World:
             self.pool.coordinator()
         for number in range(workers):
             stores = dict(self.stores) if number not in (3, 4) else {"disk": self.stores["disk"]}
-            # One's way to the database is the relay.
+            # One worker reaches the database through the relay.
             self.pool.worker(
                 stores, "--concurrency", "12", environment=environments.get(number),
                 database=self.relay.address if number == RELAYED else None)
 
     def start(self, programs=None):
-        """The pool begins, and with it the time of faults and waves."""
+        """Starts the pool, and the time of faults and waves."""
         self.ledger.begin = time.time()
         for program in programs or self.pool.programs:
             program.start()
 
     def sql(self, statement, parameters=None):
-        """Rows of a statement of the driver's; None where the database is away."""
+        """Returns the rows of a statement of the driver; None if the database is away."""
         with self.session_lock:
             try:
                 return self.driver_session.run(statement, parameters)
@@ -140,11 +140,11 @@ class World:
                 return None
 
     def outage(self):
-        """For as long as the database is away."""
+        """Notes that the database is away while the block runs."""
         return self.ledger.noted(self.ledger.outages)
 
     def persist(self, *arguments, text=None, limit=90):
-        """Gives a command until it is carried out. That there is no database now is no fault of it."""
+        """Repeats a command until it succeeds. It may fail while there is no database."""
         deadline = time.time() + limit
         while time.time() < deadline or ledger.overlap(self.ledger.outages, time.time() - limit, time.time()):
             done = self.pool.haul(*arguments, text=text)
@@ -152,13 +152,13 @@ class World:
                 return True
             if done.returncode not in (69, 75):
                 break
-            time.sleep(0.5)  # nothing tells when the database is there again
+            time.sleep(0.5)  # no event reports when the database is back
         self.ledger.violation(
             "command", f"haul {' '.join(arguments)} ended with {done.returncode}: {done.stderr.strip()[-300:]}")
         return False
 
     def set_host(self, host, cap=None, interval=None):
-        """Sets a host's cap and interval. While the order is under way either may hold."""
+        """Sets a host's cap and interval. While the order is in progress, both the old and the new value may apply."""
         for histories, name, value, most in (
             (self.ledger.caps, "cap", cap, max), (self.ledger.intervals, "interval", interval, min)):
             if value is None:
@@ -169,13 +169,13 @@ class World:
             history.append((time.time(), value))
 
     def batches(self):
-        """What has been submitted so far: at least one, which on a slow machine takes its time."""
+        """Returns the batches submitted so far. Waits for the first one, which takes a while on a slow machine."""
         while not self.submitted:
             time.sleep(0.2)
         return list(self.submitted)
 
     def submit(self):
-        """Submits the waves, each at its time."""
+        """Submits each wave at its time."""
         for wave in self.waves:
             time.sleep(max(0, self.ledger.begin + wave.at - time.time()))
             text = "\n".join(wave.lines())
@@ -187,13 +187,14 @@ class World:
                 self.ledger.violation("driver", f"the submission of {wave.batch}: {error!r}")
 
     def power_loss(self):
-        """Database and disk lose power together; what the one calls durable is looked for on the other."""
+        """Database and disk lose power together. Checks that the disk has everything that the database calls durable."""
         with self.turns["disk", 0]:
             with self.outage():
-                # The database first: a commit that was let through had its bytes synced before, so they are in the copy.
+                # The database first: the bytes of every commit that it accepted were synced before, so they are in the copy.
                 self.server.stop()
                 moment = time.time()
-                # Nobody writes while the copy is made, as nobody does without power: a journal that moves on meanwhile is none.
+                # Nothing may write while the copy is made, as without power: an image whose journal continues meanwhile is not
+                # valid.
                 workers = [w for w in self.pool.workers if w.is_running and not w.life.troubled(moment, moment)]
                 for worker in workers:
                     worker.trouble("stopped")
@@ -203,30 +204,30 @@ class World:
                     worker.signal(signal.SIGCONT)
                     worker.over()
                 self.server.start()
-                time.sleep(3)  # programs connect again each in its own time
+                time.sleep(3)  # each program reconnects at a different time
             powerloss.compare(self, lost, moment)
             self.site.forget_power_loss("disk")
 
     def relay_is_well(self, life):
-        """Whether a worker's way to the database is as it should be."""
+        """Returns whether a worker's way to the database works normally."""
         return not self.is_relayed(life) or not (self.relay.delay or self.relay.loses)
 
     def is_relayed(self, life):
-        """Whether the relay is its way to the database."""
+        """Returns whether a worker reaches the database through the relay."""
         return life.name.startswith(f"worker{RELAYED}-")
 
     def carry_out(self, fault):
-        """One fault, from its beginning to its healing; runs in a thread of its own."""
+        """Carries out one fault, from its beginning to its healing; runs in its own thread."""
         time.sleep(max(0, self.ledger.begin + fault.at - time.time()))
         try:
             with self.turns[schedule.KINDS[fault.kind][0], fault.target]:
                 done = faults.DEEDS[fault.kind](self, fault, lambda: time.sleep(fault.duration))
                 self.ledger.faults[fault.kind] += done is not False
-        except Exception as error:  # a driver that does not work must not look like a pool that does
+        except Exception as error:  # a driver that fails must not look like a pool that works
             self.ledger.violation("driver", f"{fault.kind} at {fault.at:.1f}: {error!r}")
 
     def stop(self):
-        """What is not Haul's. The pool has been stopped before."""
+        """Stops everything except Haul. The pool has stopped before."""
         self.origin.stop()
         self.nginx.stop()
         self.server.stop()

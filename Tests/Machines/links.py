@@ -1,9 +1,9 @@
 """Carries packets between the machines of scripts/machines. Each packet arrives late, and some never arrive.
 
-It is a process of its own: links.py SEED MILLISECONDS PERCENT NAME=ADDRESS[,ADDRESS]... It makes a TUN device for each NAME
+It runs as a separate process: links.py SEED MILLISECONDS PERCENT NAME=ADDRESS[,ADDRESS]... It makes a TUN device for each NAME
 and prints "ready". Its parent moves the devices into the machines' network namespaces, where they stay connected to this
 process. Orders are JSON lines on standard input: {"cut": [NAME, ...]} lists all machines that are cut off from now on. At the
-end of its input it prints how many packets came, were lost and were cut off, as JSON, and exits.
+end of its input it prints how many packets arrived, were lost and were cut off, as JSON, and exits.
 """
 
 import collections
@@ -33,7 +33,7 @@ def device(name):
 
 class Links:
     def __init__(self, seed, delay, loss, addresses):
-        """`delay`: seconds; `loss`: share of the packets, from 0 to 1; `addresses`: name → its addresses."""
+        """`delay`: seconds; `loss`: share of the packets, from 0 to 1; `addresses`: the addresses of each name."""
         self.delay, self.loss = delay, loss
         self.devices = {device(name): name for name in addresses}
         self.sinks = {socket.inet_aton(address): sink for sink, name in self.devices.items() for address in addresses[name]}
@@ -62,7 +62,7 @@ class Links:
                 self.waiting.append((time.monotonic() + self.delay, sink, packet))
 
     def deliver(self):
-        """Delivers what is due, and returns the milliseconds until the next packet is; None if none waits."""
+        """Delivers due packets, and returns the milliseconds until the next one is due; None if no packet waits."""
         while self.waiting:
             due, sink, packet = self.waiting[0]
             if due > time.monotonic():

@@ -6,13 +6,13 @@ import shutil
 
 import place
 
-# The name in the server's certificate, and one that leads to the same server and is not in it.
+# The name in the server's certificate, and a name that leads to the same server but is not in the certificate.
 NAME, OTHER_NAME = "db.example.org", "other.example.org"
 HOSTS = {NAME: place.SERVER, OTHER_NAME: place.SERVER, "plain.test": place.ORIGIN, "large.test": place.ORIGIN}
 FILES = [".pg_service.conf", ".pgpass", "ca.crt", "client.crt", "client.key"]
-# Login → the role that it is a member of.
+# For each login: the role that it is a member of.
 LOGINS = {"haul_worker_1": "haul_worker", "haul_submit_1": "haul_submitter", "alice": "haul_admin"}
-# Each service of connect.md; the last two must be refused. `~` is the user's home.
+# Each service of connect.md. The server must refuse the last two. `~` is the user's home.
 COMMON = {"host": NAME, "dbname": "haul", "sslmode": "verify-full", "sslrootcert": "~/ca.crt"}
 SERVICES = {
     "haul_worker": COMMON | {"user": "haul_worker_1", "sslcert": "~/client.crt", "sslkey": "~/client.key"},
@@ -21,7 +21,7 @@ SERVICES = {
     "no_certificate": COMMON | {"user": "haul_worker_1"},
     "wrong_name": COMMON | {"user": "alice", "host": OTHER_NAME},
 }
-# The driver's sessions come from the database's machine. All others are as in install.md.
+# The driver's sessions come from the database's machine. All other lines are as in install.md.
 ACCESS = f"""
 host       haul,postgres  postgres         {place.SERVER}/32  trust
 hostssl    haul           +haul_worker     10.0.0.0/8   scram-sha-256  clientcert=verify-ca
@@ -65,14 +65,14 @@ password_encryption = 'scram-sha-256'
         os.chmod(path("server.key"), 0o600)
 
     def create(self, session):
-        """Creates the logins. The schema must be there."""
+        """Creates the logins. The schema must exist."""
         for login, role in LOGINS.items():
             session.run(f"CREATE ROLE {login} LOGIN IN ROLE {role} PASSWORD '{self.passwords[login]}'")
         session.run("REVOKE ALL ON DATABASE haul FROM PUBLIC")
         session.run("GRANT CONNECT ON DATABASE haul TO haul_worker, haul_submitter, haul_monitor, haul_admin")
 
     def install(self, directory, home, owner):
-        """Puts services, passwords and certificates into a user's home, which the driver has as `directory`."""
+        """Writes services, passwords and certificates to a user's home, which the driver sees as `directory`."""
         services = []
         for service, settings in SERVICES.items():
             services += [f"[{service}]", *(f"{key}={value.replace('~', home)}" for key, value in settings.items()), ""]

@@ -1,7 +1,7 @@
-"""A machine of the pool: a host name, a network and mounts of its own, in namespaces that a sleeping process keeps.
+"""A machine of the pool: its own host name, network and mounts, in namespaces that a sleeping process keeps alive.
 
-What a worker may write to without a store is empty when the machine starts: /srv, /tmp, /var/tmp and /dev/shm are file systems of
-the machine's own. So all files that are in them at the end came from Haul.
+The directories that a worker may write to outside a store are empty when the machine starts: /srv, /tmp, /var/tmp and /dev/shm
+are the machine's own file systems. So all files in them at the end came from Haul.
 """
 
 import os
@@ -10,13 +10,13 @@ import subprocess
 
 import place
 
-# The user that workers run as. It needs no entry in /etc/passwd, and has the same number on all machines.
+# The user that workers run as. It needs no entry in /etc/passwd, and has the same user ID on all machines.
 USER = 65534
 HOME = "/srv/home"
 PRIVATE = ["/srv", "/tmp", "/dev/shm", "/var/tmp"]
-# Where a machine has the directory of the run: /var/tmp is its own.
+# Where a machine sees the directory of the run, because /var/tmp is its own.
 RUN = "/mnt"
-# A machine keeps names, lengths and missing files in mind for 3 seconds, whatever another machine does. NFS does this too
+# A machine caches names, lengths and missing files for 3 seconds, whatever another machine changes. NFS does this too
 # (nfs(5), acregmin).
 CACHES = "attr_timeout=3,entry_timeout=3,negative_timeout=3"
 
@@ -33,7 +33,7 @@ class Machine:
         if self.keeper.stdout.readline() != "ready\n":
             raise place.CannotRun("this machine allows no namespaces")
         self.enter_as_root = ["nsenter", "--target", str(self.keeper.pid), "--net", "--mount", "--uts"]
-        # As in a login of the user: no rights of root are left.
+        # As in a login of the user, without any rights of root.
         self.enter = [*self.enter_as_root, "--setgid", str(USER), "--setuid", str(USER)]
         self.inside("mount", "--bind", site.root, RUN)
         for directory in PRIVATE:
@@ -41,29 +41,30 @@ class Machine:
         self.inside("install", "-d", "-o", str(USER), "-g", str(USER), HOME)
 
     def connect(self, device):
-        """Gives the machine its end of the links."""
+        """Gives the machine its end of the link."""
         place.run("ip", "link", "set", device, "netns", str(self.keeper.pid))
         self.inside("ip", "link", "set", "lo", "up")
         self.inside("ip", "address", "add", f"{self.address}/16", "dev", device)
         self.inside("ip", "link", "set", device, "up")
 
     def renew(self):
-        """A machine keeps its address when a worker starts again."""
+        """Does nothing: a machine keeps its address when a worker starts again."""
 
     def inside(self, *command):
         """Runs a program on the machine as root; it must succeed."""
         return place.run(*self.enter_as_root, *command)
 
     def program(self, version):
-        """The path of a copy of Haul on the machine."""
+        """Returns the path of a copy of Haul on the machine."""
         return f"{RUN}/programs/{version}/haul"
 
     def path(self, path):
-        """The driver's way to a file of the machine."""
+        """Returns the driver's path to a file of the machine."""
         return f"/proc/{self.keeper.pid}/root{path}"
 
     def mount(self, store):
-        """Mounts a store's directory. The directory below is the user's too: without the mount a worker could write there."""
+        """Mounts a store's directory. The directory below belongs to the user too: without the mount a worker could write
+        there."""
         self.inside("install", "-d", "-o", str(USER), "-g", str(USER), store.directory)
         self.inside(*store.mount_command(self.name), store.directory)
         self.mounted[store.name] = store
@@ -73,7 +74,7 @@ class Machine:
         del self.mounted[store.name]
 
     def left_behind(self):
-        """Files that are outside the stores. All stores must be unmounted."""
+        """Returns files that are outside the stores. All stores must be unmounted."""
         found = []
         for directory in PRIVATE:
             for folder, _, names in os.walk(self.path(directory)):
@@ -96,11 +97,11 @@ class Store:
                 place.run("mkfs.ext4", "-q", "-F", "-m", "0", "-E", f"root_owner={USER}:{USER}", site.path(disk))
 
     def disk(self, machine):
-        """The name of the directory or image in the directory of the run."""
+        """Returns the name of the directory or image in the directory of the run."""
         return self.name if self.shared else f"{self.name}-{machine}"
 
     def mount_command(self, machine):
-        """The command that mounts the disk on a machine, without the directory, its last argument."""
+        """Returns the command that mounts the disk on a machine, without its last argument, the directory."""
         source = f"{RUN}/{self.disk(machine)}"
         if not self.shared:
             return ["mount", "-o", "loop", source]
@@ -108,5 +109,5 @@ class Store:
 
 
 def has_fuse():
-    """Whether each machine can mount a shared directory by itself."""
+    """Returns whether each machine can mount a shared directory by itself."""
     return os.path.exists("/dev/fuse") and shutil.which("bindfs") is not None

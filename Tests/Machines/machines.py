@@ -52,7 +52,7 @@ def run(options, root):
         final.check_directories()
     except stages.Late as error:
         stage.violation("in time", str(error))
-    except Exception as error:  # a driver that does not work must not look like a pool that does
+    except Exception as error:  # a driver that fails must not look like a pool that works
         stage.violation("driver", "".join(traceback.format_exception(error)))
     report(stage, final, stage.stop())
     if stage.ledger.violations or options.keep:
@@ -90,7 +90,7 @@ def main():
         print(f"machines: {error}", file=sys.stderr)
         status = 69
     finally:
-        # The kernel takes processes, networks and the machines' mounts with this process, the first of its namespace.
+        # The kernel ends processes, networks and the machines' mounts with this process, the first of its namespace.
         place.leave(root)
         shutil.rmtree(root, ignore_errors=True)
     sys.exit(status)

@@ -1,4 +1,4 @@
-"""What must be true at the end: every job, every file, every hand-over, and nothing outside the stores."""
+"""What must be true at the end: for every job, every file, every hand-off, and nothing outside the stores."""
 
 import collections
 import hashlib
@@ -24,7 +24,7 @@ LEFT = """
 SELECT DISTINCT s.name, w.machine, j.path FROM haul.attempt a JOIN haul.worker w ON w.id = a.worker JOIN haul.job j ON j.id = a.job
 JOIN haul.queue q ON q.id = j.queue JOIN haul.store s ON s.id = q.store WHERE a.result = 'rescued'"""
 FAILED = "SELECT job, error, message FROM haul.attempt WHERE result = 'failed'"
-# Rows of these queries speak of broken promises: see judge.
+# Rows of these queries report broken promises: see judge.
 INVARIANTS = {"one state": judge.STATES, "in flight": judge.HOSTS, "one row": judge.TWINS, "token": judge.TOKENS,
               "batch totals": judge.TOTALS}
 
@@ -33,7 +33,7 @@ class Proof:
     def __init__(self, stage):
         self.stage, self.checks = stage, collections.Counter()
         self.wanted = {(job.url, job.path): job for job in stage.jobs}
-        # (store, machine) → the paths of the files that its directory must have.
+        # For each (store, machine): the paths of the files that its directory must have.
         self.paths = collections.defaultdict(set)
         self.left = set()
 
@@ -41,7 +41,7 @@ class Proof:
         self.stage.violation(check, text)
 
     def check_database(self):
-        """The tables, while the server still runs, and the files that they name."""
+        """Reads the tables while the server still runs, and the files that they name."""
         for check, query in INVARIANTS.items():
             for row in self.stage.sql(query):
                 self.violation(check, str(row))
@@ -70,13 +70,13 @@ class Proof:
                 self.check_file(number, self.wanted[url, path], store, name)
 
     def machines_of(self, job, store):
-        """The machines whose directory must have the file of a completed job."""
+        """Returns the machines whose directory must have the file of a completed job."""
         if self.stage.stores[store].shared:
             return self.stage.stores[store].machines
         return [self.stage.sql(WHERE_IS, job)[-1][0]]
 
     def check_file(self, number, job, store, name):
-        """Compares a file, as that machine sees it, with what the origin has."""
+        """Compares a file, as that machine sees it, with the origin's file."""
         self.checks["files compared by SHA-256"] += 1
         path = os.path.join(self.directory(store, name), job.path)
         if not os.path.isfile(path):
@@ -87,7 +87,7 @@ class Proof:
             self.violation("file", f"{job.path} of {store} on {name} has the SHA-256 {found}, and {job.url} has {origin}")
 
     def check_handovers(self):
-        """Each job with a saved part went on from it, on a machine that reaches the part."""
+        """Checks that each job with a saved part resumed it, on a machine that reaches the part."""
         attempts, resumed = collections.defaultdict(list), collections.Counter()
         for job, *attempt in self.stage.sql(ATTEMPTS):
             attempts[job].append(attempt)
@@ -112,7 +112,7 @@ class Proof:
             self.violation("driver", f"no job was handed over in the step: {step}")
 
     def check_machines(self):
-        """Origins answered both machines, and no worker had an address of another one."""
+        """Checks that origins answered both machines, and that no worker had the address of another machine."""
         with open(self.stage.site.path("requests")) as file:
             clients = collections.Counter(record["client"] for record in map(json.loads, file) if "client" in record)
         if set(clients) != set(self.stage.addresses):
@@ -120,7 +120,7 @@ class Proof:
         self.checks["requests"] = sum(clients.values())
 
     def check_directories(self):
-        """What is in the stores and outside, when all workers have stopped."""
+        """Checks the files in the stores and outside after all workers have stopped."""
         for store in self.stage.stores.values():
             for name in store.machines:
                 self.check_directory(store, name)

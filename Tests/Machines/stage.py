@@ -22,21 +22,21 @@ import world
 
 ADDRESSES = {"base": f"{place.SERVER},{place.ORIGIN}", "alpha": "10.77.2.1", "beta": "10.77.3.1"}
 WORKERS = ["alpha", "beta"]
-# Flavour → store → whether the machines share its directory, and the machines that have it.
+# For each flavour and store: whether the machines share its directory, and the machines that have it.
 FLAVOURS = {
     "shared": {"main": (True, WORKERS)},
     "separate": {"alpha": (False, ["alpha"]), "beta": (False, ["beta"])},
     "mixed": {"main": (True, WORKERS), "scratch": (False, WORKERS)},
 }
-# Each packet takes 20 ms from one machine to another, and one of a hundred is lost.
+# Each packet takes 20 ms from one machine to another, and one in a hundred is lost.
 MILLISECONDS, PERCENT = 20, 1
 WAVES = 5
 # A large file takes longer than the five seconds between two checkpoints.
 RATES = {"large.test": 200 << 10}
 SIZES = {"large": (2_000_000, 2_600_000), "medium": (200_000, 900_000), "small": (0, 60_000)}
-# Each wave has more large files than one worker can take, so that both have some.
+# Each wave has more large files than one worker can take, so both workers get some.
 LARGE, CONCURRENCY = 8, 6
-# How long an event may take to come, in seconds.
+# How long to wait for an event, in seconds.
 LIMIT = 90
 
 
@@ -61,7 +61,7 @@ class Job:
 
     @property
     def digest(self):
-        """The SHA-256 of what the origin has."""
+        """Returns the SHA-256 of the origin's file."""
         return hashlib.sha256(self.file.piece(0, 0, self.file.size)).hexdigest()
 
 
@@ -78,7 +78,7 @@ class Site:
 class Stage:
     def __init__(self, root, haul_path, flavour, seed, count):
         self.site, self.flavour, self.seed, self.ledger = Site(root), flavour, seed, ledger.Ledger()
-        # What each step saw in the hands of the worker that it took out of service, for the proof at the end.
+        # The jobs that each step saw on the worker that it took out of service, for the proof at the end.
         self.handovers = []
         self.prepare(haul_path)
         self.logins = logins.Logins(self.site)
@@ -96,7 +96,7 @@ class Stage:
 
     def prepare(self, haul_path):
         place.put_in_memory(self.site.root, 1 << 30)
-        # The second copy is what the machines are upgraded to.
+        # The machines are upgraded to the second copy.
         for version in ("1", "2"):
             os.makedirs(self.site.path("programs", version))
             shutil.copy2(haul_path, self.site.path("programs", version, "haul"))
@@ -121,7 +121,7 @@ class Stage:
         return process
 
     def plan(self, count):
-        """The jobs, from the seed alone. Each wave has files of all sizes for each store."""
+        """Computes the jobs from the seed alone. Each wave has files of all sizes for each store."""
         dice, jobs, stores = random.Random(f"{self.seed} files"), [], list(self.stores)
         for number in range(count):
             wave, position = divmod(number, -(-count // WAVES))
@@ -157,7 +157,7 @@ class Stage:
             self.pool.workers.append(worker)
 
     def migrate(self):
-        """Upgrades the schema as PostgreSQL's superuser, like install.md."""
+        """Upgrades the schema as PostgreSQL's superuser, as in install.md."""
         self.pool.must("migrate", "--database", f"host={place.SERVER} user=postgres dbname=haul")
 
     def mounts(self, name):
@@ -195,33 +195,33 @@ class Stage:
 
     @property
     def addresses(self):
-        """Address → machine, of the machines with workers."""
+        """Returns the machine of each address, for the machines with workers."""
         return {machine_.address: name for name, machine_ in self.machines.items()}
 
     def sql(self, statement, *parameters):
         return self.session.run(statement, parameters or None)
 
     def number(self, worker):
-        """The worker's number in the database; None until it has registered."""
+        """Returns the worker's number in the database; None until it has registered."""
         numbers = [line["worker"] for line in pool.log_lines(worker.life.log) if line.get("event") == "worker.registered"]
         return int(numbers[-1]) if numbers else None
 
     def wait(self, what, condition):
-        """Waits until a condition is not false, and returns its value. A process that ends by itself meanwhile is noted."""
+        """Waits until a condition is not false, and returns its value. Notes a process that ends by itself meanwhile."""
         deadline = time.time() + LIMIT
         while not (value := condition()):
             for program in self.pool.programs:
                 program.watch()
             if time.time() > deadline:
                 raise Late(f"not within {LIMIT} s: {what}")
-            time.sleep(0.1)  # nothing tells when it comes
+            time.sleep(0.1)  # no event reports when it is true
         return value
 
     def violation(self, check, text):
         self.ledger.violation(check, text)
 
     def stop(self):
-        """Stops what is not Haul's, and returns what the links counted."""
+        """Stops everything except Haul, and returns the counters of the links."""
         self.origin.stop()
         self.session.close()
         self.server.stop()

@@ -7,13 +7,13 @@ import time
 
 import logins
 
-# Jobs of a worker that have a checkpoint, which another can resume from, and that will not end within two seconds.
+# Jobs of a worker that have a checkpoint, from which another worker can resume, and that will not end within two seconds.
 DURABLE = """
 SELECT l.job, l.token, s.name FROM haul.lease l JOIN haul.checkpoint c ON c.job = l.job AND c.token = l.token
 JOIN haul.queue q ON q.id = l.queue JOIN haul.store s ON s.id = q.store
 WHERE l.worker = %s AND NOT isempty(c.durable) AND c.length - upper(c.durable) > 500000 ORDER BY l.job"""
 LEASES = "SELECT count(*) FROM haul.lease WHERE worker = %s"
-# Of these jobs, those that another worker has or had after this token.
+# Those of these jobs that another worker has or had after this token.
 TAKEN = """
 SELECT count(*) FROM unnest(%s::bigint[], %s::bigint[]) AS h(job, token)
 WHERE EXISTS (SELECT FROM haul.lease l WHERE l.job = h.job AND l.token > h.token)
@@ -124,7 +124,7 @@ def busy(stage, step, name):
 
 
 def taken(stage, number):
-    """Waits until a worker that is away holds nothing, and the other one has taken a job whose part it can reach."""
+    """Waits until a worker that is away has no leases, and the other one has taken a job whose part it can reach."""
     stage.wait(f"the pool takes the jobs of worker {number}", lambda: stage.sql(LEASES, number)[0][0] == 0)
     step = stage.handovers[-1].step
     shared = [h for h in stage.handovers if h.step == step and stage.stores[h.store].shared]
@@ -134,7 +134,7 @@ def taken(stage, number):
 
 
 def ended(stage, worker):
-    """Waits for the end of a worker that was asked to drain."""
+    """Waits until a worker that was asked to drain ends."""
     if not worker.wait(60):
         stage.violation("drain", f"{worker.life.name} does not end within 60 s")
         worker.signal(signal.SIGKILL)
