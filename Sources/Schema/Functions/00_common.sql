@@ -169,7 +169,7 @@ COMMENT ON FUNCTION haul.same_but_query(text, text) IS
 
 -- While any transaction has an old snapshot, PostgreSQL keeps the old versions of a busy row. A search with `id = …`
 -- reads all these versions, the oldest first. A descending scan finds the newest version first, and LIMIT 1 stops
--- there. This function may not SET anything, because otherwise the planner does not inline it.
+-- there. This function must not SET anything, because otherwise the planner does not inline it.
 CREATE OR REPLACE FUNCTION haul.host_now(p_host integer) RETURNS TABLE (
   place tid, name text, in_flight integer, cap integer, policy_cap integer, successes integer, failures integer,
   min_interval interval, burst integer, next_start timestamptz, blocked_until timestamptz, trouble_since timestamptz,

@@ -141,7 +141,7 @@ COMMENT ON FUNCTION haul.session_lock(bigint) IS
   'number 0 belongs to the leader, the session that runs maintenance.';
 
 -- A leader may hold its lock for hours if it hangs, or if its connection broke and the server did not notice. Two
--- sessions may run maintenance at once, because they wait for each other.
+-- sessions may run maintenance at the same time, because they wait for each other.
 CREATE OR REPLACE FUNCTION haul.lead() RETURNS boolean
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
   SELECT pg_try_advisory_lock(haul.session_lock(0))

@@ -26,8 +26,8 @@ BEGIN
   -- A new statement sees what an earlier session committed here.
   v_has_crashed := NOT EXISTS (SELECT FROM haul.pulse);
   BEGIN
-    -- The name of the WAL file changes at once when a standby is promoted. pg_control_checkpoint() shows a promotion
-    -- only after the next checkpoint.
+    -- The name of the WAL file changes immediately when a standby is promoted. pg_control_checkpoint() shows a
+    -- promotion only after the next checkpoint.
     v_timeline := ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer;
   EXCEPTION WHEN OTHERS THEN
     -- Amazon Aurora refuses these functions. Its storage keeps the commits when a replica takes over.

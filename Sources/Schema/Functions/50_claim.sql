@@ -8,8 +8,9 @@ DECLARE
   v_now timestamptz := clock_timestamp();
   v_sweeping boolean := EXISTS (SELECT FROM haul.batch b WHERE b.sweep IS NOT NULL);
   v_swept integer := 0;
-  -- Maximum number of jobs taken from one lane at once. A claim that took only one from each lane would lock too many
-  -- hosts. Sessions that end leases would wait for these hosts: with 200 hosts and 10 workers, throughput would halve.
+  -- Maximum number of jobs taken from one lane in one pass. A claim that took only one from each lane would lock too
+  -- many hosts. Sessions that end leases would wait for these hosts: with 200 hosts and 10 workers, throughput would
+  -- halve.
   v_depth integer := greatest(1, least(4, p_free_slots / 8));
   v_lanes tid[];
   v_hosts tid[];
@@ -233,12 +234,12 @@ COMMENT ON FUNCTION haul.claim_order(bigint) IS
   'highest priority; for these claims, floor is NULL. The other claims start at another priority or take other jobs '
   'from each lane (the waiting jobs of one queue for one host), so that every job gets its turn.';
 
--- p_seen is what the pool remembers about earlier claims of a worker from a queue. "from": the due time from which
--- claims look at lanes, by "instance:priority". "next": the next such times. "xid" and "at": when "next" was recorded.
--- "look_at": when claim_thoroughly() looks at all lanes again. Earlier claims have read the lanes before "from", so
--- claims do not read an index full of their old entries again. But a transaction that was still running may have made
--- one of these lanes due. So "next" becomes "from" only when all transactions before "xid" have ended and a claim has
--- looked from the old "from" once more. After 5 s, "next" becomes "from" in any case.
+-- p_seen holds the pool's record of a worker's earlier claims from a queue. "from": claims look only at lanes that are
+-- due at this time or later; the key is "instance:priority". "next": the next such times. "xid" and "at": when "next"
+-- was recorded. "look_at": when claim_thoroughly() looks at all lanes again. Earlier claims have read the lanes before
+-- "from", so claims do not read an index full of their old entries again. But a transaction that was still running may
+-- have made one of these lanes due. So "next" becomes "from" only when all transactions before "xid" have ended and a
+-- claim has looked from the old "from" once more. After 5 s, "next" becomes "from" in any case.
 CREATE OR REPLACE FUNCTION haul.claim_queue(
   p_worker bigint, p_call bigint, p_claim bigint, p_queue integer, p_max_running integer, p_instance integer,
   p_free_slots integer, p_seen jsonb, OUT claimed integer, OUT seen jsonb, OUT held boolean)

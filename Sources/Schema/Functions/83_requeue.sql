@@ -85,8 +85,8 @@ COMMENT ON FUNCTION haul.forgive(bigint[]) IS
   'Changes of the source file in earlier attempts no longer prevent a resume.';
 
 -- A waiting or running job downloads the current file anyway. An outcome exists only when no lease does, so no job
--- becomes claimable while a lease may still be in use. A file that existed before a job with if_exists skip may not be
--- Haul's.
+-- becomes claimable while a lease may still be in use. A file that existed before a job with if_exists skip might not
+-- come from Haul.
 CREATE OR REPLACE FUNCTION haul.refresh_jobs(p_jobs bigint[], p_since timestamptz, p_queue integer) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE

@@ -1,4 +1,4 @@
--- Withdraws what operators asked for, so that jobs wait again.
+-- Withdraws operators' commands, so that jobs wait again.
 
 CREATE OR REPLACE FUNCTION haul.take_back_command(
   p_selector jsonb, p_command text, p_state text) RETURNS bigint[]

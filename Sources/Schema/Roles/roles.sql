@@ -3,8 +3,8 @@
 DO $$
 DECLARE
   v_role text;
-  -- Since PostgreSQL 16, a role that is not a superuser may grant a role that it has created, but may not act as that
-  -- role.
+  -- Since PostgreSQL 16, a role that is not a superuser may grant a role that it has created, but has no permission
+  -- to act as that role.
   v_has_set boolean := current_setting('server_version_num')::integer >= 160000;
 BEGIN
   FOREACH v_role IN ARRAY ARRAY['haul_admin', 'haul_worker', 'haul_submitter', 'haul_monitor'] LOOP
