@@ -78,7 +78,7 @@ package enum CheckVerdicts {
     return .ok("schema", "the schema has version \(version), which this program needs")
   }
 
-  /// Checks that all roles exist, and reports what this user may do.
+  /// Checks that all roles exist, and reports this user's permissions.
   package static func roles(_ facts: DatabaseFacts) -> CheckFinding {
     let names = PoolRole.allCases.reversed().map { $0.name(facts.may.prefix) }
     let missing = names.filter { !facts.roles.contains($0) }

@@ -73,8 +73,8 @@ package struct DatabaseCheck {
     return (findings, known)
   }
 
-  /// Returns known problems of the queues besides those in their rows. Looks at the jobs of queues in which no job can start
-  /// or jobs will be retried.
+  /// Returns known problems of the queues in addition to those in their rows. Looks at the jobs of queues in which no job can
+  /// start or jobs will be retried.
   private func troubles(
     of rows: [QueueRow]
   ) async throws -> [String: CheckVerdicts.QueueTrouble] {

@@ -27,7 +27,7 @@ struct ClusterDirectory: Sendable {
 
   /// Creates the directory, or checks that only the caller can change the existing one.
   ///
-  /// - Parameter fileSystem: the magic number of an open directory's file system, as statfs(2) has it.
+  /// - Parameter fileSystem: the magic number of an open directory's file system, as statfs(2) returns it.
   func prepare(
     fileSystem: (Int32) -> UInt32 = haul_file_system
   ) throws(EmbeddedPostgresError) {

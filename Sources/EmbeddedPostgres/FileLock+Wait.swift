@@ -1,7 +1,7 @@
 import HaulSystem
 
 extension FileLock {
-  /// Takes the lock, and waits for it without blocking a thread. Calls `onWait` if the lock is not free at once.
+  /// Takes the lock, and waits for it without blocking a thread. Calls `onWait` if the lock is not free immediately.
   ///
   /// - Throws: `cancelled`, or the error if the file cannot be created or opened.
   static func take(

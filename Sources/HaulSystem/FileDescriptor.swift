@@ -48,7 +48,7 @@ package final class FileDescriptor: Sendable {
   }
 
   /// Syncs the file's data by fdatasync(2). On return, the file's bytes and length are durable, but the times and permissions
-  /// may not be.
+  /// might not be.
   package func syncData() throws(SystemError) {
     while fdatasync(raw) != 0 {
       if errno != EINTR { throw SystemError("fdatasync") }

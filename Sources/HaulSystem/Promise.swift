@@ -36,7 +36,7 @@ package final class Promise<Value: Sendable>: Sendable {
     return isFirst
   }
 
-  /// Waits for the value. Call this only once. If the task is cancelled, the call throws `CancellationError` at once.
+  /// Waits for the value. Call this only once. If the task is cancelled, the call throws `CancellationError` immediately.
   package func value() async throws -> Value {
     try await value { self.settle(.failure(CancellationError())) }
   }

@@ -35,11 +35,11 @@ package struct PoolFigures: Sendable, Equatable {
   }
 }
 
-/// The facts that stay the same while `haul top` runs: the database, the rights of the connected user, and the minute from
-/// which completed jobs are counted.
+/// The facts that stay the same while `haul top` runs: the database, the rights of the connected user, and the minute
+/// where the count of completed jobs begins.
 package struct PoolContext: Sendable, Decodable, Equatable {
   package var database: String
-  /// The start of the minute from which completed jobs are counted, in PostgreSQL's text form.
+  /// The start of the minute where the count of completed jobs begins, in PostgreSQL's text form.
   package var minute: String
   package var may: DatabaseFacts.Rights
 

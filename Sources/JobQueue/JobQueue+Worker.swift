@@ -123,7 +123,7 @@ extension JobQueue {
   }
 
   /// Ends the registration of the worker. This must be the worker's last call. Jobs that the worker still holds may be taken
-  /// back at once.
+  /// back immediately.
   package func stopWorker(_ caller: Caller) async throws {
     try await rows("SELECT haul.stop_worker($1, $2)", [caller.worker, caller.secret])
   }

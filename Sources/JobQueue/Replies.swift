@@ -86,7 +86,7 @@ package struct Progress: Sendable, Encodable, Equatable {
   package var total: Int64?
   /// The current download rate in bytes per second.
   package var rate: Int64
-  /// Whether the job waits for a disk that does not respond. The job may not have sent a request to its host yet.
+  /// Whether the job waits for a disk that does not respond. The job might not have sent a request to its host yet.
   package var waitsForDisk: Bool?
 
   /// Creates a progress report.

@@ -8,8 +8,8 @@ package import Stores
 /// A directory that Haul downloads to although it is not a permanent store. The directory is a store only while it has
 /// unfinished files.
 ///
-/// Several processes may download to the directory at once. Each process holds a shared lock on the directory. The last process
-/// removes Haul's own files.
+/// Several processes may download to the directory concurrently. Each process holds a shared lock on the directory. The last
+/// process removes Haul's own files.
 package struct DownloadDirectory: Sendable {
   /// The absolute path, without symbolic links.
   package let path: String

@@ -100,7 +100,7 @@ package final class GetRun: Sendable {
   /// Pauses the transfers because the process is about to be suspended until SIGCONT: see ``PoolWorker/suspend()``.
   package func suspend() { state.withLock { $0.worker }?.suspend() }
 
-  /// Releases the database at once, for a process that ends without waiting for anything else.
+  /// Releases the database immediately, for a process that ends without waiting for anything else.
   package func abandon() { opening.abandon() }
 
   /// Runs until every job has ended or ``stop()`` is called. Files are durable when their `settled` event arrives.

@@ -48,6 +48,6 @@ final class PoolOpening: Sendable {
     }?.cancel()
   }
 
-  /// Releases the database at once, for a process that ends without waiting for anything else.
+  /// Releases the database immediately, for a process that ends without waiting for anything else.
   func abandon() { state.withLock { $0.pool }?.close() }
 }

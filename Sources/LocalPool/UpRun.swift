@@ -108,7 +108,7 @@ package final class UpRun: Sendable {
   /// ``PoolWorker/suspend()``.
   package func suspend() { state.withLock { $0.workers }.forEach { $0.suspend() } }
 
-  /// Releases the database at once, for a process that ends without waiting for anything else.
+  /// Releases the database immediately, for a process that ends without waiting for anything else.
   package func abandon() { opening.abandon() }
 
   /// Runs until ``stop()`` is called, or until an operator has drained all workers.

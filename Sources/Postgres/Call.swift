@@ -17,7 +17,7 @@ struct Call {
     watch = CallWatch(deadline: now + operation.timeout)
   }
 
-  /// Whether the call may end. It may not end while a cancel request is in progress, because the request would then cancel the
+  /// Whether the call may end. It must not end while a cancel request is in progress, because the request would then cancel the
   /// next call.
   var isOver: Bool {
     isAnswered && cancelRequest?.isDone ?? true

@@ -47,7 +47,7 @@ package final class Connection: Sendable {
   /// The connection has the limits and the isolation level of `ConnectionConfiguration.ownSettings`.
   ///
   /// - Throws: `PostgresError.configuration`, `.connecting`, `.noSession` or `.noTransactions`. On cancellation, throws
-  ///   `CancellationError` at once, even while a name is being resolved.
+  ///   `CancellationError` immediately, even while a name is being resolved.
   package static func connect(_ configuration: ConnectionConfiguration) async throws -> Connection {
     let (link, named) = try await reach(configuration)
     do {

@@ -73,7 +73,7 @@ package final class Session: Sendable {
 
   /// Runs `body` once with the live connection. Waits for a connection as long as necessary.
   ///
-  /// Before the first connection, the function throws an error at once if waiting will not help. Such errors are a wrong
+  /// Before the first connection, the function immediately throws an error if waiting will not help. Such errors are a wrong
   /// password, a missing database, no permission, or any error of `onConnect` that is not `PostgresError.isTransient`. After
   /// the first connection, such errors appear only in the events, and the session retries. If the configuration requires a
   /// writable server and a statement fails because the server is read-only, the session closes the connection. The next

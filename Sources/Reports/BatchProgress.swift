@@ -4,7 +4,7 @@ package import Terminal
 /// The progress of jobs that a command waits for. It combines job counts with the running jobs. The counts are read less often
 /// than the running jobs.
 package struct BatchProgress {
-  /// The number of ended jobs from which Haul predicts the time left, unless a quarter of all jobs is fewer. The view
+  /// Haul predicts the time left once this many jobs have ended, or a quarter of all jobs if that is fewer. The view
   /// `batches` has the same rule.
   private static let fewest = 20
   /// How long no job may run before the line says why, and how long no byte may arrive before no rate is shown.

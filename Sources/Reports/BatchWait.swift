@@ -128,7 +128,7 @@ package struct BatchWait {
     }
   }
 
-  /// Returns a stream that yields when it is time to look: at once, at each notification of a batch's end, and at each
+  /// Returns a stream that yields when it is time to look: immediately, at each notification of a batch's end, and at each
   /// interval.
   private func looks(_ session: Session) -> AsyncStream<Void> {
     let (looks, input) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))

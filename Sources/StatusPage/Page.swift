@@ -3,8 +3,8 @@ import HaulCLibcrypto
 
 /// Makes the page and the login form. Each is self-contained, so the browser loads no other resource.
 enum Page {
-  /// The content security policy of the page (CSP Level 3). It allows only the page's own style and script, by digest, and its
-  /// own data.
+  /// The content security policy of the page (CSP Level 3). It allows only the page's own data, and its own style and
+  /// script, which the policy names by digest.
   static let policy = policy(style: file("page.css"), script: script)
   static let formPolicy = policy(style: file("page.css"), script: nil)
   /// The policy of every response that is not a page.

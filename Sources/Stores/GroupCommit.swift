@@ -67,7 +67,7 @@ package final class GroupCommit: Sendable {
   /// Creates a commit group.
   ///
   /// - Parameters:
-  ///   - syncAll: makes all writes to the file system durable; nil if the file system may not support it.
+  ///   - syncAll: makes all writes to the file system durable; nil if the file system might not support it.
   ///   - syncPart: makes one file durable, by its own descriptor.
   package init(
     syncAll: SyncAll?,

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// The open stores of a worker, by name. A store can be opened again after its file system was unmounted and mounted again.
+/// The open stores of a worker. The key is the name. A store can be opened again after its file system was unmounted and
+/// mounted again.
 package final class OpenStores: Sendable {
   private let opened: Mutex<[String: Store]>
 

@@ -38,9 +38,9 @@ package struct URLReplacement {
   private var news: [New] = []
   private var byURL: [Key: Int] = [:]
   private var byBase: [Key: Int] = [:]
-  /// The lines with an old URL, by new URL, so that the command can be repeated.
+  /// For each new URL, the line with its old URL, so that the command can be repeated.
   private var byNew: [Key: Int] = [:]
-  /// The lines that replace jobs, by queue.
+  /// For each queue, the lines that replace jobs.
   private var found: [String: [(index: Int, line: SubmitLine)]] = [:]
   /// The number of jobs that already have the new URL.
   package private(set) var same = 0

@@ -128,7 +128,7 @@ package final class ProgressDisplay: Sendable {
       line(DisplayWidth.shortened(name, to: max(width - rest, Self.leastName))), as: message)
   }
 
-  /// Removes the region from the terminal. The next frame is shown at once.
+  /// Removes the region from the terminal. The next frame is shown immediately.
   package func clear() {
     state.withLock { state in
       if mode == .live && !state.isFinished && mayDraw(state) { erase(&state) }

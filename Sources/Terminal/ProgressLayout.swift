@@ -76,7 +76,7 @@ package struct ProgressLayout: Sendable {
     return line(row, widths, label: frame.counts(fitting:))
   }
 
-  /// The content of a line besides its label.
+  /// The content of a line, except its label.
   private struct Row {
     /// The fraction from 0 to 1. Nil draws no bar and no percentage.
     var fraction: Double?

@@ -1,5 +1,5 @@
-/// The number of lines for running downloads. It grows at once, but shrinks by only one line a second, so that the totals below
-/// do not jump when small files come and go.
+/// The number of lines for running downloads. It grows immediately, but shrinks by only one line a second, so that the totals
+/// below do not jump when small files come and go.
 struct SmoothedHeight {
   private static let patience = Duration.seconds(1)
 

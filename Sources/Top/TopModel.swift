@@ -84,7 +84,7 @@ package struct TopModel: Sendable {
 
   // MARK: Results of reading
 
-  /// Stores the name of the database, this user's rights, and the minute from which completed jobs are counted.
+  /// Stores the name of the database, this user's rights, and the minute where the count of completed jobs begins.
   package mutating func identify(_ since: PoolContext) { self.since = since }
 
   /// Shows new figures of the pool.
@@ -212,7 +212,7 @@ package struct TopModel: Sendable {
 
   mutating func help() { mode = .help }
 
-  /// Quits at once. If an action is in progress, the user must press the key again, because the action would stop halfway.
+  /// Quits immediately. If an action is in progress, the user must press the key again, because the action would stop halfway.
   mutating func quit() -> Request? {
     if current == nil || isLeaving { return .quit }
     isLeaving = true

@@ -229,7 +229,7 @@ package final class TopReader: Sendable {
           try await self.read(source, from: queue)
           return start
         }
-        // A failed read, which may have taken its whole time, is not repeated at once either.
+        // A failed read, which may have taken its whole time, is not repeated immediately either.
         let start = begun ?? asked
         let rest = min(start.duration(to: clock.now) * Self.rest, Self.longestRest)
         // A tick that comes slightly early still counts.

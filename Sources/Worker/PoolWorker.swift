@@ -141,7 +141,7 @@ package final class PoolWorker: Sendable {
   /// Registers the worker and creates the parts without starting them.
   private func assemble() async throws -> Parts {
     let sent = ContinuousClock.now
-    // This is the first connection for work, so that errors show at once.
+    // This is the first connection for work, so that errors show immediately.
     let connection = try await Connection.connect(
       Database.workConfiguration(configuration.conninfo))
     let registration = try await register(over: connection)

@@ -14,7 +14,7 @@ final class WorkLoop: Sendable {
     var number: Int64 = 0
     /// The time at which the last call was answered.
     var lastCall: ContinuousClock.Instant?
-    /// The time of the next claim if no news comes before.
+    /// The time of the next claim, unless news arrives earlier.
     var claimAt = ContinuousClock.now
     var pace = ClaimPace()
   }
@@ -126,8 +126,8 @@ final class WorkLoop: Sendable {
   /// The number of further jobs that the worker may hold. Without confirmed leases it is 0.
   ///
   /// Jobs that are being published do not count, up to the number of slots, so that the network does not wait for the disk.
-  /// Jobs of silent hosts do not count either: up to the number of slots run beside the others, and the rest make room for
-  /// newly claimed jobs. Jobs that wait for a disk that hangs never count.
+  /// Jobs of silent hosts do not count either: up to the number of slots run in addition to the others, and the rest make room
+  /// for newly claimed jobs. Jobs that wait for a disk that hangs never count.
   private var room: Int {
     guard environment.keeper.mayClaim, !state.withLock(\.isDraining) else { return 0 }
     let hanging = environment.watch.hanging

@@ -15,7 +15,7 @@ extension ResponseHead {
     }.first
   }
 
-  /// Returns whether the response states another digest of the whole file than `digest`, by the same algorithm.
+  /// Returns whether the response states digests of the whole file with the algorithm of `digest`, but not `digest` itself.
   func contradicts(_ digest: ExpectedDigest) -> Bool {
     let same = statedDigests.filter { $0.algorithm == digest.algorithm }
     return !same.isEmpty && !same.contains(digest)

@@ -44,7 +44,7 @@ package struct Destination: Sendable {
   /// A directory for one or more finished files.
   package struct Parent: Sendable {
     let directory: FileDescriptor
-    /// The directories on the path whose entries may not be durable yet, because the process that created them may not have
+    /// The directories on the path whose entries might not be durable yet, because the process that created them might not have
     /// synced them.
     let unsynced: [FileDescriptor]
     let path: String
@@ -141,7 +141,7 @@ package struct Destination: Sendable {
       if above.isEmpty { return try requireRight(toMake: path, in: root) }
       switch root.openBeneath(above.joined(separator: "/"), O_PATH | O_DIRECTORY) {
       case .success(let directory): return try requireRight(toMake: path, in: directory)
-      // The directory does not exist yet, or is below a directory that may not be entered.
+      // The directory does not exist yet, or is below a directory that this user has no permission to enter.
       case .failure(let error) where [ENOENT, EACCES].contains(error.number):
         above.removeLast()
       // Other errors show when the directories are made.
@@ -162,7 +162,7 @@ package struct Destination: Sendable {
   /// Returns why the directory of `path` cannot be opened.
   private func failure(_ number: Int32, _ path: RelativePath) throws(TransferError) -> TransferError
   {
-    // This error names the directory that may not be entered.
+    // This error names the directory that this user has no permission to enter.
     if number == EACCES { try requireRight(toMake: path) }
     return .file(number, "cannot open the directory of \(path)")
   }

@@ -45,7 +45,7 @@ extension FileDescriptor {
     guard geteuid() == 0, unsafe fstat(raw, &own) == 0, own.st_uid != 0,
       case .success(let made) = openBeneath(name, O_RDONLY | O_DIRECTORY)
     else { return 0 }
-    // If root may not change the owner, the directory is still useful.
+    // If root has no permission to change the owner, the directory is still useful.
     _ = fchown(made.raw, own.st_uid, own.st_gid)
     return 0
   }

@@ -81,7 +81,7 @@ extension FileDescriptor {
 
   /// Whether ``syncFileSystem()`` is reliable here. Two conditions must hold. Linux must report the errors of syncfs(2), as
   /// version 5.8 and later do. The file system must be ext2, ext3, ext4, XFS, Btrfs, F2FS or tmpfs. Other file systems, such
-  /// as network file systems and FUSE, may not write all data to the device.
+  /// as network file systems and FUSE, might not write all data to the device.
   package var syncsFileSystem: Bool {
     var system = utsname()
     guard unsafe uname(&system) == 0 else { return false }

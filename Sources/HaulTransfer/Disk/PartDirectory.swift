@@ -49,7 +49,7 @@ package struct PartDirectory: Sendable {
     }
   }
 
-  /// The length in bytes from which Haul reserves disk space for a file before its first byte arrives.
+  /// For files of at least this many bytes, Haul reserves disk space before the first byte arrives.
   static let reservedFrom: Int64 = 1 << 20
 
   /// Creates an empty part file, and replaces an existing file with this name. Reserves `length` bytes on the disk if the
@@ -152,7 +152,7 @@ package struct PartDirectory: Sendable {
   }
 
   /// Returns the length of a part file in bytes; nil if a download uses it, or if it is not a regular file. An empty
-  /// part file of the last second may not be locked yet, so it counts as used and is not locked here.
+  /// part file of the last second might not be locked yet, so it counts as used and is not locked here.
   func idleSize(_ name: String) -> Int64? {
     guard case .success(let file) = directory.openBeneath(name, O_RDWR | O_NONBLOCK),
       let status = try? file.status(), status.isRegular

@@ -129,7 +129,7 @@ package final class PartFile: Sendable {
     }
   }
 
-  /// Releases the lock that the ``PartDirectory`` may have taken, so that another download can use the file at once.
+  /// Releases the lock that the ``PartDirectory`` may have taken, so that another download can use the file immediately.
   func unlock() { _ = flock(file.raw, LOCK_UN) }
 
   /// The raw descriptor; valid while this object lives.

@@ -42,7 +42,7 @@ public struct DownloaderConfiguration: Sendable {
   package var proxyRules: ProxyRules?
   /// The users and passwords by host, including those for ``proxy``.
   package var netrc: Netrc?
-  /// The cookies to send, by host.
+  /// The cookies to send to each host.
   package var cookies: CookieFile?
   /// The policy for the addresses that may be connected to, unless a request has its own policy. Default: public addresses
   /// only.

@@ -17,7 +17,7 @@ package final class Engine: Sendable {
 
   /// Creates an engine and starts its threads.
   ///
-  /// - Throws: `.io` if libcurl or the system does not provide what the engine needs, such as a thread.
+  /// - Throws: `.io` if libcurl or the system does not provide a resource that the engine needs, such as a thread.
   package init(_ configuration: Configuration = Configuration()) throws(TransferError) {
     self.configuration = configuration
     mailbox = try EngineThread.start(configuration)

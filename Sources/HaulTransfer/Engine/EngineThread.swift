@@ -45,7 +45,7 @@ import HaulSystem
       throw TransferError(.io, "cannot start libcurl")
     }
     do throws(TransferError) {
-      // Creating a handle here shows at once whether libcurl knows all options.
+      // Creating a handle here shows immediately whether libcurl knows all options.
       let watch = EngineWatchdog(limit: configuration.stallTime.clamped * 2)
       let first = try EasyHandle(configuration, watch)
       let mailbox = unsafe EngineMailbox(multi)

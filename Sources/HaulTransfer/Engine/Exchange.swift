@@ -85,7 +85,7 @@ package enum BodyVerdict: Sendable {
   case more
   /// The sink cannot take more bytes now. The engine passes no more bytes to the sink before ``ExchangeHandle/resume()``.
   case pause
-  /// The sink ends the exchange at once.
+  /// The sink ends the exchange immediately.
   case stop
 }
 

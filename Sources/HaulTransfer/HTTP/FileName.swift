@@ -50,7 +50,7 @@ enum FileName {
   static func shortened(_ stem: Substring, _ rest: String) -> String {
     var bytes = stem.utf8.prefix(max(0, 255 - rest.utf8.count))
     guard bytes.count < stem.utf8.count else { return stem + rest }
-    // The cut may not be inside a scalar.
+    // The cut must not be inside a scalar.
     while true {
       if let text = String(bytes) { return text + rest }
       bytes.removeLast()

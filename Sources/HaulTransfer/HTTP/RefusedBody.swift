@@ -11,7 +11,7 @@ struct RefusedBody {
   private(set) var beginning: [UInt8] = []
   private var left: Int
 
-  /// Prepares to read the body; nil if it is better to close the connection at once.
+  /// Prepares to read the body; nil if it is better to close the connection immediately.
   init?(_ parsed: HeadParser.Parsed) {
     if parsed.isRaw { return nil }
     switch parsed.framing {

@@ -41,7 +41,7 @@ extension Download {
     }
   }
 
-  /// Sends the progress if it has changed. Returns whether the ticker goes on.
+  /// Sends the progress if it has changed. Returns whether the ticker continues.
   private func tick() -> Bool {
     let before = shared.withLock { $0.sentProgress }
     let progress = look().progress
@@ -77,8 +77,8 @@ extension Download {
         self.download = download
       }
 
-      /// Returns the progress: the first time at once, later after a quarter of a second. Returns nil after the download has
-      /// ended, or if the task is cancelled.
+      /// Returns the progress: the first time immediately, later after a quarter of a second. Returns nil after the download
+      /// has ended, or if the task is cancelled.
       public mutating func next() async -> DownloadProgress? {
         if hasEnded { return nil }
         if hasBegun, (try? await Task.sleep(for: Download.interval)) == nil { return nil }
@@ -254,7 +254,7 @@ extension Download {
 }
 
 extension Download.State {
-  /// Records an event. Sequences receive it at once, because that runs no code of the program. Monitors receive it from
+  /// Records an event. Sequences receive it immediately, because that runs no code of the program. Monitors receive it from
   /// ``Download/deliver()``. After the end, no event is recorded.
   mutating func tell(_ event: DownloadEvent) {
     guard result == nil else { return }

@@ -68,8 +68,8 @@ extension Download {
     deliver()
   }
 
-  /// Decides what follows a failure. Returns the stay after which the download enters the line again at once; nil if it
-  /// does not.
+  /// Decides what follows a failure. Returns the number of the last stay if the download enters the line again immediately;
+  /// otherwise nil.
   private func settle(_ error: TransferError, _ state: inout State) -> Int? {
     let isStopped = error.errorClass == .cancelled
     switch state.wish {

@@ -28,8 +28,8 @@ public struct DownloadScript: Sendable {
 }
 
 extension Download {
-  /// Creates a download without network and files, for tests of your own code. The download begins at once. The download ends
-  /// with the file that `script` returns, or with the error that `script` throws. An error other than a ``TransferError``
+  /// Creates a download without network and files, for tests of your own code. The download begins immediately. The download
+  /// ends with the file that `script` returns, or with the error that `script` throws. An error other than a ``TransferError``
   /// counts as thrown by ``DownloadOptions/validate``.
   ///
   /// ``cancel()``, ``pause()`` and ``suspend()`` cancel the script's task. If the script throws a `CancellationError`, the

@@ -129,8 +129,8 @@ public final class Download: Sendable {
   /// The file, once the file is complete and durable under its name. Waits until the download ends, even while the download is
   /// paused.
   ///
-  /// - Throws: `CancellationError` at once if the waiting task is cancelled; the download then continues. Otherwise throws the
-  ///   error that ``DownloadOptions/validate`` threw, or a ``TransferError``. After ``cancel()``, ``pause()`` or
+  /// - Throws: `CancellationError` immediately if the waiting task is cancelled; the download then continues. Otherwise throws
+  ///   the error that ``DownloadOptions/validate`` threw, or a ``TransferError``. After ``cancel()``, ``pause()`` or
   ///   ``Downloader/shutdown()``, the class of the transfer error is `cancelled`.
   public var value: DownloadedFile {
     get async throws {

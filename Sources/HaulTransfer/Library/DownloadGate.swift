@@ -2,7 +2,7 @@ import Synchronization
 
 /// Limits how many downloads run at once. A ``DownloadLine`` decides which download starts next.
 final class DownloadGate: Sendable {
-  /// A download's stay in its gates. A download that leaves and comes again gets another number.
+  /// A download's stay in its gates. A download that leaves and enters again gets another number.
   struct Ticket: Hashable, Sendable {
     let download: ObjectIdentifier
     let number: Int
@@ -70,7 +70,7 @@ final class DownloadGate: Sendable {
     change { $0.holds -= 1 }
   }
 
-  /// Changes the line, then starts downloads outside the lock, because they call back at once.
+  /// Changes the line, then starts downloads outside the lock, because they call back immediately.
   private func change(_ body: (inout State) -> Void) {
     let admitted = state.withLock { state in
       body(&state)

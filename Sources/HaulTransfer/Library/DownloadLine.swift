@@ -32,7 +32,7 @@ struct DownloadLine<Member: Hashable & Sendable>: Sendable {
   private var runningOfHost: [String: Int] = [:]
   private var numbers = 0
   private var heap = Heap(precedes: { (one: Place, other: Place) in one.precedes(other) })
-  /// Places whose turn came while their host was full, by host.
+  /// For each host, the places whose turn came while the host was full.
   private var parked: [String: Heap<Place>] = [:]
 
   init(limit: Int, limitPerHost: Int? = nil) {

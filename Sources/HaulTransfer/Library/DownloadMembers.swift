@@ -3,7 +3,7 @@ import Synchronization
 /// The downloads of a queue, and the file that lists them.
 final class DownloadMembers: Sendable {
   private struct State {
-    /// The unfinished downloads, by the order in which they were added.
+    /// The unfinished downloads. The keys grow in the order in which the downloads were added.
     var downloads: [Int: Download] = [:]
     /// The ended downloads that are still in the list.
     var ended: [Int: Download] = [:]

@@ -140,7 +140,7 @@ extension TransferRequest {
     stallTimeout = options.stallTimeout
   }
 
-  /// Returns what the source said about the existing file at the path; nil if the request should not ask for changes.
+  /// Returns the source record of the existing file at the path; nil if the request should not ask for changes.
   ///
   /// - Parameter stands: Whether a file exists at the path.
   static func present(_ url: WebURL, _ options: DownloadOptions, stands: Bool) -> SourceRecord? {

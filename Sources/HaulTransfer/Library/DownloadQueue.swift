@@ -121,12 +121,12 @@ public final class DownloadQueue: Downloading {
   /// downloads that failed or that ``Download/pause()`` ended. These stay until they are retried, cancelled or removed.
   public var downloads: [Download] { members.all }
 
-  /// Adds a download and returns at once. Pass `data` to continue a paused or interrupted download.
+  /// Adds a download and returns immediately. Pass `data` to continue a paused or interrupted download.
   public func start(_ request: DownloadRequest, from data: ResumeData?) -> Download {
     add(request, from: data, priority: 0)
   }
 
-  /// Adds a download and returns at once. The download with the highest priority begins first; the default priority is 0.
+  /// Adds a download and returns immediately. The download with the highest priority begins first; the default priority is 0.
   @discardableResult
   public func start(_ request: DownloadRequest, priority: Int) -> Download {
     add(request, from: nil, priority: priority)

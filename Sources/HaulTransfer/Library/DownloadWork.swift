@@ -29,7 +29,7 @@ struct AttemptProgress: Sendable {
   var total: Int64?
   /// The bytes received over the network.
   var fetched: Int64 = 0
-  /// The time from which bytes could arrive, and the time when the last bytes arrived; nil before any arrived.
+  /// When bytes could first arrive, and when the last bytes arrived; nil before any arrived.
   var received: (since: ContinuousClock.Instant, last: ContinuousClock.Instant)?
   /// The rate in bytes per second; nil if it is computed from ``fetched``.
   var rate: Double?

@@ -54,8 +54,8 @@ public final class Downloader: Downloading {
     }
   }
 
-  /// Starts a download and returns at once. If as many other downloads run as ``DownloaderConfiguration/maxConcurrent`` allows,
-  /// the download waits for its turn. ``Download/value`` throws the errors.
+  /// Starts a download and returns immediately. If as many other downloads run as ``DownloaderConfiguration/maxConcurrent``
+  /// allows, the download waits for its turn. ``Download/value`` throws the errors.
   public func start(_ request: DownloadRequest, from data: ResumeData?) -> Download {
     start(request, from: data, behind: nil, members: nil, priority: 0)
   }

@@ -5,7 +5,7 @@ public import FoundationEssentials
 /// A fake implements ``start(_:from:)`` and returns downloads that ``Download/init(_:script:)`` creates. If your code asks for
 /// responses without a file, the fake implements ``data(from:options:)`` or ``head(_:options:)`` as well.
 public protocol Downloading: Sendable {
-  /// Starts a download and returns at once. Pass `data` to continue a paused or interrupted download.
+  /// Starts a download and returns immediately. Pass `data` to continue a paused or interrupted download.
   func start(_ request: DownloadRequest, from data: ResumeData?) -> Download
 
   /// Downloads a small body into memory, as ``Downloader/data(from:options:)`` does.
@@ -40,11 +40,11 @@ extension Downloading {
     try await head(url, options: DownloadOptions())
   }
 
-  /// Starts a download and returns at once. ``Download/value`` throws the errors.
+  /// Starts a download and returns immediately. ``Download/value`` throws the errors.
   @discardableResult
   public func start(_ request: DownloadRequest) -> Download { start(request, from: nil) }
 
-  /// Starts a download and returns at once. ``Download/value`` throws the errors.
+  /// Starts a download and returns immediately. ``Download/value`` throws the errors.
   @discardableResult
   public func start(
     _ url: String, to path: String, options: DownloadOptions = DownloadOptions()
@@ -52,9 +52,9 @@ extension Downloading {
     start(DownloadRequest(url, to: path, options: options), from: nil)
   }
 
-  /// Continues a paused or interrupted download and returns at once. The download begins at byte 0 if the source has changed or
-  /// the partial file is gone. ``Download/value`` throws the errors. If another download uses the resume data, the download
-  /// fails as `pathConflict` before Haul sends a request.
+  /// Continues a paused or interrupted download and returns immediately. The download begins at byte 0 if the source has
+  /// changed or the partial file is gone. ``Download/value`` throws the errors. If another download uses the resume data, the
+  /// download fails as `pathConflict` before Haul sends a request.
   ///
   /// If `path` is in another directory of the same file system, the partial file moves there. On another file system, the
   /// download fails as `pathConflict`. `data` do not contain `options`: pass the options again.
@@ -102,9 +102,9 @@ extension Downloading {
 
   /// Downloads several files. Downloads begin in the order of the list; results come in the order of completion.
   ///
-  /// Work starts at once. Leaving the loop, cancelling the task that runs it, or ``Downloads/cancel()`` cancels the remaining
-  /// downloads. With `maxConcurrent` 1, downloads run one after another. Without `continueAfterFailure`, the first failure
-  /// cancels the remaining downloads and is the last result.
+  /// Work starts immediately. Leaving the loop, cancelling the task that runs it, or ``Downloads/cancel()`` cancels the
+  /// remaining downloads. With `maxConcurrent` 1, downloads run one after another. Without `continueAfterFailure`, the first
+  /// failure cancels the remaining downloads and is the last result.
   ///
   /// - Precondition: `maxConcurrent` is positive.
   public func downloads(

@@ -4,7 +4,7 @@ import Glibc
 /// the time.
 ///
 /// The rate is a weighted mean of the bytes in each interval. The weights add up to one from the beginning, so that a steady
-/// rate is correct at once.
+/// rate is correct immediately.
 struct RateMeter: Sendable {
   typealias Instant = ContinuousClock.Instant
 

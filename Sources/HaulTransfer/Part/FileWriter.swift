@@ -104,7 +104,7 @@ package final class FileWriter: Sendable {
     opened.withLock { $0 = part }
   }
 
-  /// Queues a buffer to be written at `offset`, and returns at once. The writer does not write bytes before the file offset
+  /// Queues a buffer to be written at `offset`, and returns immediately. The writer does not write bytes before the file offset
   /// `compareUntil`, but compares these bytes with the bytes on the disk. The writer uses only the first `count` bytes of the
   /// buffer.
   package func write(
@@ -177,8 +177,8 @@ package final class FileWriter: Sendable {
     return file
   }
 
-  /// Starts to add the bytes that the disk already has to the digests, block by block, while the rest arrives. Returns at once.
-  /// A second call is not an error.
+  /// Starts to add the bytes that the disk already has to the digests, block by block, while the rest arrives. Returns
+  /// immediately. A second call is not an error.
   package func catchUp() {
     pool.submit { [weak self] in
       let begins = self?.running.withLock { running in
@@ -306,7 +306,7 @@ package final class FileWriter: Sendable {
     unsafe addToDigest(bytes, at: offset)
   }
 
-  /// Adds the bytes to the digests that follow what the digests already cover.
+  /// Adds to the digests those bytes that follow the part already digested.
   private func addToDigest(_ bytes: UnsafeRawBufferPointer, at offset: Int64) {
     running.withLock { running in
       let end = offset + Int64(bytes.count)

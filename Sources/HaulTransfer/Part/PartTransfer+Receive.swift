@@ -26,7 +26,7 @@ extension PartTransfer {
     func body(_ buffer: GatherBuffer) -> BodyVerdict { transfer.received(buffer) }
   }
 
-  /// Judges the head, and opens the way for its body before a byte of it is taken.
+  /// Judges the head, and prepares everything for the body before its first byte is accepted.
   private func received(_ head: ResponseHead, by sink: Sink) -> HeadVerdict {
     let ruling = judge(head, by: sink)
     let verdict = shared.withLock { shared -> HeadVerdict in
@@ -85,7 +85,7 @@ extension PartTransfer {
     return .acceptLater
   }
 
-  /// Lets the body come if the target is usable; otherwise ends the exchange.
+  /// Resumes the exchange if the target is usable; otherwise cancels it.
   private func checkTarget(_ check: () throws(TransferError) -> Void) {
     do throws(TransferError) {
       try check()

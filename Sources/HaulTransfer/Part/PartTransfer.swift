@@ -72,7 +72,7 @@ package final class PartTransfer: Sendable {
     var isEnded: Bool { isStopped || isLost }
     /// Whether no request may be sent now.
     var isHeld: Bool { isPaused && !isEnded }
-    /// Whether the transfer saves regularly: from the first body that does not arrive at once until the run ends.
+    /// Whether the transfer saves regularly: from the first body that does not arrive immediately until the run ends.
     var savesRegularly = false
     /// The checkpoint in progress.
     var saving: Task<Void, Never>?

@@ -71,7 +71,7 @@ package struct SourceRecord: Sendable, Hashable {
 }
 
 extension SourceRecord {
-  /// The values to store, by name.
+  /// The values to store. The key is the name.
   package var fields: [String: String] {
     let all = [
       "etag": entityTag, "modified": lastModified, "type": mediaType, "url": resource,

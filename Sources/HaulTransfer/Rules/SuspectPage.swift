@@ -94,8 +94,8 @@ struct KnownFile: Sendable {
 }
 
 extension TransferState {
-  /// The file that a complete response would replace; nil if there is none. It counts a part of new content and the finished
-  /// file beside it together.
+  /// The file that a complete response would replace; nil if there is none. If there is both a part of new content and a
+  /// finished file, the result combines their properties.
   var knownFile: KnownFile? {
     guard policy.isHTTP else { return nil }
     let finished = present.map {

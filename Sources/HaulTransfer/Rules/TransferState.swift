@@ -67,7 +67,7 @@ struct TransferState: Sendable, Hashable {
   var earlierLength: Int64?
   /// The validator of the response with ``earlierLength``; nil if it had none.
   var earlierValidator: Validator?
-  /// The length that the current response must have, because it states none and may carry the version whose length is known.
+  /// The length that the current response must have: it states no length, and it may carry the version whose length is known.
   var requiredLength: Int64?
   /// The attempts that the download has already made.
   var attempts: Attempts
@@ -184,7 +184,8 @@ struct TransferState: Sendable, Hashable {
   static let passing: Set<Int> = [408, 425, 500, 502, 504]
 
   /// Counts a failure of a request without any bytes. Returns whether to request the whole file once because the range may be
-  /// the cause. The result is true at once if waiting would change nothing, otherwise after three failures in a row (row 27).
+  /// the cause. The result is true immediately if waiting would change nothing, otherwise after three failures in a row (row
+  /// 27).
   mutating func failed(_ error: TransferError, asked: RequestKind) -> Bool {
     guard policy.isHTTP, asked.isRange, !attempts.askedWhole else { return false }
     switch error.errorClass {

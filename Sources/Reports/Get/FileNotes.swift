@@ -1,6 +1,6 @@
 import JobQueue
 
-/// Collects warnings about downloaded files: the first few are shown at once, the rest as a number at the end.
+/// Collects warnings about downloaded files: the first few are shown immediately, the rest as a number at the end.
 struct FileNotes {
   /// Suffixes of files that are not web pages. A web page under such a name is usually an error or login page.
   private static let suffixes = Set(

@@ -20,7 +20,7 @@ package final class GetProgress: Sendable {
     var indices: [String: Int]?
     var hostTrouble = HostTroubleLines()
     var notes = FileNotes()
-    /// The task that shows a notice after a while: what the command waits for.
+    /// The task that shows a notice after a while. The notice names the event that the command waits for.
     var notice: Task<Void, Never>?
 
     /// Whether to show progress. A run that is stopping shows none, because the saved bytes of stopped downloads would be

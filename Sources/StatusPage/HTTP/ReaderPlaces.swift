@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Limits the number of responses that wait for the database at once. If the database hangs, connections stay free for health
-/// checks.
+/// Limits the number of responses that wait for the database at the same time. If the database hangs, connections stay free for
+/// health checks.
 final class ReaderPlaces: Sendable {
   private static let most = 32
 

@@ -3,7 +3,7 @@ import JobQueue
 /// Counts ended jobs by adding up the database's totals per minute. The database drops minutes after a week, but a counter must
 /// never decrease.
 struct EndedCounter: Sendable {
-  /// The age in seconds from which a minute no longer changes. The leader adds up changes every second.
+  /// A minute of at least this age, in seconds, no longer changes. The leader adds up changes every second.
   private static let settled: Int64 = 900
 
   private(set) var completed: Int64 = 0

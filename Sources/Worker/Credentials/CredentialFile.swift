@@ -8,7 +8,7 @@ package struct CredentialFile: Sendable {
   package let directory: CredentialDirectory
   private let credential: Credential
 
-  /// Reads the file at once, so that errors appear before the first download.
+  /// Reads the file immediately, so that errors appear before the first download.
   ///
   /// - Throws: the reason why the credential cannot be used. The text contains none of the file's content.
   package init(path: String) throws(SecretFile.Problem) {

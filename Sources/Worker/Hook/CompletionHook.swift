@@ -29,7 +29,7 @@ final class CompletionHook: Sendable {
   }
 
   private struct State {
-    /// The jobs that ended here and whose end the database has not recorded yet, by token.
+    /// The jobs that ended here and whose end the database has not recorded yet. The key is the token.
     var unsettled: [Int64: Completed] = [:]
     /// The jobs that wait for their command, in the order in which the database recorded their ends, from index `first` on.
     var waiting: [Completed] = []
@@ -44,7 +44,7 @@ final class CompletionHook: Sendable {
   }
 
   private let command: String
-  /// The absolute path of each store's directory, by store.
+  /// The absolute path of each store's directory. The key is the store.
   private let directories: [String: String]
   private let logger: Logger
   private let state = Mutex(State())

@@ -41,7 +41,7 @@ final class CheckpointSaver: Sendable {
     let isFirst = handedOver.withLock { !$0.contains(checkpoint.part) }
     if isFirst {
       let isSynced = await store.io.run { [parts] in (try? parts.sync()) != nil }
-      // The disk may not keep the name, so no checkpoint is recorded. The transfer continues without one.
+      // The disk might not keep the name, so no checkpoint is recorded. The transfer continues without one.
       guard isSynced else { return true }
     }
     guard let row = CheckpointRow(lease, checkpoint, intent: nil) else { return true }

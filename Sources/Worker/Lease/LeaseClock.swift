@@ -1,4 +1,4 @@
-/// Decides what a worker may assume about its leases, by the monotonic clock. It reads no clock: callers pass the time.
+/// Decides what a worker may assume about its leases. Uses the monotonic clock, but reads no clock: callers pass the time.
 ///
 /// A lease lives for `expiry` from the *sending* of the last acknowledged heartbeat, because the database cannot have started
 /// counting before that. Without its session the worker counts as dead after three seconds without a heartbeat. Half a second

@@ -14,7 +14,7 @@ final class LineWriter: Sendable {
 
   init() throws(SystemError) { io = SerialIO(try IOPool(threads: 1)) }
 
-  /// Calls `body` when a line cannot be written. If that has already happened, it calls `body` at once.
+  /// Calls `body` when a line cannot be written. If that has already happened, it calls `body` immediately.
   func onFailure(_ body: @escaping @Sendable () -> Void) {
     let hasFailed = state.withLock { state in
       state.onFailure = body
@@ -23,7 +23,7 @@ final class LineWriter: Sendable {
     if hasFailed { body() }
   }
 
-  /// Writes `text` after all earlier lines. Returns at once.
+  /// Writes `text` after all earlier lines. Returns immediately.
   func write(_ text: String) {
     io.submit { [self] in
       if state.withLock({ $0.failure != nil }) { return }

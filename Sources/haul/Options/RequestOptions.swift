@@ -120,7 +120,8 @@ struct RequestOptions: OptionGroup {
     StandardStream.say("haul: \(path): ignored \(lines) in Netscape format\n")
   }
 
-  /// Checks that the file of known hosts is readable. sftp cannot connect without servers' keys, so the command fails at once.
+  /// Checks that the file of known hosts is readable. sftp cannot connect without servers' keys, so the command fails
+  /// immediately.
   private func readableKnownHosts() throws(ExitError) -> String? {
     guard let knownHosts else {
       if schemes.contains(.sftp) {

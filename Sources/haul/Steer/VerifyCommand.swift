@@ -104,8 +104,8 @@ struct VerifyCommand: HaulCommand {
     return ids.filter { !completed.contains($0) }
   }
 
-  /// Returns the number of selected jobs that have not completed, by state. They may have earlier files, whose source a refresh
-  /// asks about again.
+  /// Returns the number of selected jobs in each state other than `completed`. They may have earlier files: a refresh asks the
+  /// source of these files again.
   private func unfinished(_ queue: JobQueue) async throws -> [(state: JobState, count: Int)] {
     var selector = selectors.selector(ids: [])
     selector.state = nil

@@ -30,13 +30,13 @@ struct VerifyTally: Sendable {
   private var unreadable = 0
   /// The number of files that may be on another machine.
   private(set) var elsewhere = 0
-  /// The number of files in stores that are not on this machine, by store.
+  /// For each store that is not on this machine, the number of files in it.
   private(set) var others: [String: Int] = [:]
   /// The number of jobs that are queued again.
   var requeued = 0
   /// The number of jobs that could not be queued again, because their queue was deleted.
   var queueless = 0
-  /// The number of jobs that have not completed, by state. Their files are not checked.
+  /// The number of jobs in each state other than `completed`. Their files are not checked.
   var unfinished: [(state: JobState, count: Int)] = []
   /// The size of the random sample as text, such as `1%`; nil for all files.
   var sample: String?

@@ -78,7 +78,7 @@ struct WhyCommand: HaulCommand {
     return rows.first?.jobs == 0 ? batch : nil
   }
 
-  /// How many of these jobs have ended, by state. The pool and a batch have maintained totals.
+  /// Returns how many of these jobs have ended in each state. The pool and a batch have maintained totals.
   private static func ended(
     _ selector: JobSelector, _ queue: JobQueue
   ) async throws -> [(state: JobState, count: Int)] {
