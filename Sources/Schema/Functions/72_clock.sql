@@ -89,41 +89,49 @@ DECLARE
   v_last bigint;
 BEGIN
   SELECT c.mended_to, c.step, c.stepped_at INTO v_from, v_step, v_stepped FROM haul.clock_step c;
-  IF NOT FOUND THEN
-    RETURN;
-  END IF;
-  -- If the clock was set back once more, it has shown later times since the step.
-  v_latest := greatest(v_now, (SELECT p.round_at FROM haul.pulse p));
-  SELECT max(t.job) INTO v_last FROM (
-    (SELECT h.job FROM haul.held h WHERE h.job > v_from ORDER BY h.job LIMIT p_limit)
-    UNION ALL (SELECT s.job FROM haul.scheduled s WHERE s.job > v_from ORDER BY s.job LIMIT p_limit)
-    ORDER BY job LIMIT p_limit) t;
-  IF v_last IS NULL THEN
-    DELETE FROM haul.clock_step;
-    RETURN;
-  END IF;
-  -- Keep the time of an untried job, because a person has set it. Keep the wait of a job that was tried or submitted
-  -- again after the step, because it is correct.
-  UPDATE haul.held h SET run_at = greatest(v_now, h.run_at - v_step) FROM (
-    SELECT k.job FROM haul.held k WHERE k.job > v_from AND k.job <= v_last AND k.run_at > v_now
-      AND EXISTS (SELECT FROM haul.attempt a WHERE a.job = k.job) AND NOT EXISTS (
+  IF FOUND THEN
+    SELECT max(t.job) INTO v_last FROM (
+      (SELECT h.job FROM haul.held h WHERE h.job > v_from ORDER BY h.job LIMIT p_limit)
+      UNION ALL (SELECT s.job FROM haul.scheduled s WHERE s.job > v_from ORDER BY s.job LIMIT p_limit)
+      ORDER BY job LIMIT p_limit) t;
+    UPDATE haul.clock_step SET mended_to = v_last WHERE v_last IS NOT NULL;
+    DELETE FROM haul.clock_step WHERE v_last IS NULL;
+    -- If the clock was set back once more, it has shown later times since the step.
+    v_latest := greatest(v_now, (SELECT p.round_at FROM haul.pulse p));
+    -- Keep the time of an untried job, because a person has set it. Keep the wait of a job that was tried or submitted
+    -- again after the step, because it is correct.
+    INSERT INTO haul.clock_wait AS w (job, run_at, step)
+    SELECT k.job, k.run_at, v_step FROM (
+      SELECT h.job, h.run_at FROM haul.held h WHERE h.job > v_from AND h.job <= v_last
+      UNION ALL SELECT s.job, s.run_at FROM haul.scheduled s WHERE s.job > v_from AND s.job <= v_last) k
+    WHERE k.run_at > v_now AND EXISTS (SELECT FROM haul.attempt a WHERE a.job = k.job)
+      AND NOT EXISTS (
         SELECT FROM haul.attempt a WHERE a.job = k.job AND a.ended_at BETWEEN v_stepped AND v_latest)
       AND NOT EXISTS (SELECT FROM haul.job j WHERE j.id = k.job AND j.submitted_at BETWEEN v_stepped AND v_latest)
-    ORDER BY k.job FOR UPDATE SKIP LOCKED) k
-  WHERE h.job = k.job;
-  UPDATE haul.scheduled s SET run_at = greatest(v_now, s.run_at - v_step) FROM (
-    SELECT k.job FROM haul.scheduled k WHERE k.job > v_from AND k.job <= v_last AND k.run_at > v_now
-      AND EXISTS (SELECT FROM haul.attempt a WHERE a.job = k.job) AND NOT EXISTS (
-        SELECT FROM haul.attempt a WHERE a.job = k.job AND a.ended_at BETWEEN v_stepped AND v_latest)
-      AND NOT EXISTS (SELECT FROM haul.job j WHERE j.id = k.job AND j.submitted_at BETWEEN v_stepped AND v_latest)
-    ORDER BY k.job FOR UPDATE SKIP LOCKED) k
-  WHERE s.job = k.job;
-  UPDATE haul.clock_step SET mended_to = v_last;
+    ON CONFLICT (job) DO UPDATE SET run_at = excluded.run_at,
+      step = CASE WHEN w.run_at = excluded.run_at THEN w.step ELSE '0' END + excluded.step;
+  END IF;
+  IF NOT EXISTS (SELECT FROM haul.clock_wait) THEN
+    RETURN;
+  END IF;
+  WITH free AS MATERIALIZED (
+    SELECT w.job, w.step FROM haul.clock_wait w JOIN haul.held k ON k.job = w.job AND k.run_at = w.run_at
+    ORDER BY w.job LIMIT p_limit FOR UPDATE OF k SKIP LOCKED)
+  UPDATE haul.held h SET run_at = greatest(v_now, h.run_at - f.step) FROM free f WHERE h.job = f.job;
+  WITH free AS MATERIALIZED (
+    SELECT w.job, w.step FROM haul.clock_wait w JOIN haul.scheduled k ON k.job = w.job AND k.run_at = w.run_at
+    ORDER BY w.job LIMIT p_limit FOR UPDATE OF k SKIP LOCKED)
+  UPDATE haul.scheduled s SET run_at = greatest(v_now, s.run_at - f.step) FROM free f WHERE s.job = f.job;
+  -- The corrected jobs, and those that got another time or do not wait any more.
+  DELETE FROM haul.clock_wait w
+  WHERE NOT EXISTS (SELECT FROM haul.held h WHERE h.job = w.job AND h.run_at = w.run_at)
+    AND NOT EXISTS (SELECT FROM haul.scheduled s WHERE s.job = w.job AND s.run_at = w.run_at);
 END
 $$;
 COMMENT ON FUNCTION haul.mend_waits(integer) IS
   'Corrects the retry times of the next p_limit waiting jobs whose ids are above clock_step.mended_to, as described in '
-  'mend_clock(). Does nothing once all jobs have been checked. Skips rows that another session has locked.';
+  'mend_clock(). Does nothing once all jobs have been checked. Never waits: a job that another session has locked '
+  'stays in clock_wait until a later call.';
 
 CREATE OR REPLACE FUNCTION haul.mend_hosts(p_limit integer) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off

@@ -1,5 +1,6 @@
 import JobModel
 import JobQueue
+import Postgres
 import TestSupport
 import Testing
 
@@ -82,6 +83,30 @@ struct ClockMendTests {
       _ = try await pool.jobs.rescue()
       let seconds: Double = try await pool.value(Self.blockedSeconds)
       #expect(seconds > 3000 && seconds <= 3600, "\(seconds) s")
+    }
+  }
+
+  /// 1. Another session has locked a job when the job's turn comes. 2. All others are corrected. 3. The lock goes.
+  @Test func `a job that was locked is corrected once it is free`() async throws {
+    try await Pool.open { pool in
+      let jobs = try await waiting(pool, 3)
+      let other = try await pool.connect()
+      try await other.execute("BEGIN")
+      try await other.execute("SELECT FROM haul.scheduled WHERE job = \(jobs[1]) FOR UPDATE")
+      try await pool.setClockBack()
+      let corrected =
+        "SELECT job FROM haul.scheduled WHERE run_at BETWEEN clock_timestamp() + interval '7 hours' "
+        + "AND clock_timestamp() + interval '9 hours' ORDER BY job"
+      for _ in 0..<3 {
+        _ = try await pool.jobs.rescue()
+        #expect(try await pool.column(corrected) == [jobs[0], jobs[2]])
+      }
+      try await other.execute("COMMIT")
+      for _ in 0..<2 {
+        _ = try await pool.jobs.rescue()
+        #expect(try await pool.column(corrected) == jobs)
+        #expect(try await pool.value("SELECT count(*) FROM haul.clock_wait") == 0)
+      }
     }
   }
 
