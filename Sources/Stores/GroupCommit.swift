@@ -188,7 +188,8 @@ package final class GroupCommit: Sendable {
     var groups: [[Waiter]] = []
     var directories: [Destination.Parent.Identity: Int] = [:]
     for waiter in waiters {
-      if case .named(let named) = waiter.step, let identity = try? named.parent.identity() {
+      if case .named(let named) = waiter.step {
+        let identity = named.parent.identity
         if let index = directories[identity] {
           groups[index].append(waiter)
           continue

@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -46,14 +47,30 @@ static inline int haul_set_modified(int descriptor, int64_t seconds) {
   return futimens(descriptor, times);
 }
 
-/// statx(2): when the file at `path` below `directory` was made, in nanoseconds since 1970; `directory` itself where `path` is
-/// empty. Returns 0 where the file system does not tell.
-static inline int64_t haul_birth(int directory, const char *path) {
+/// What tells a file from every other file, as fstat(2) and statx(2) have it. `born` is in nanoseconds since 1970, and 0 where
+/// the file system does not tell.
+struct haul_identity {
+  uint64_t device;
+  uint64_t inode;
+  int64_t born;
+};
+
+/// Finds the identity of an open file. Returns 0, or -1 with errno.
+static inline int haul_identify(int descriptor, struct haul_identity *identity) {
   struct statx found;
-  int flags = AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW;
-  if (statx(directory, path, flags, STATX_BTIME, &found) != 0) return 0;
-  if (!(found.stx_mask & STATX_BTIME)) return 0;
-  return (int64_t)found.stx_btime.tv_sec * 1000000000 + (int64_t)found.stx_btime.tv_nsec;
+  if (statx(descriptor, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &found) == 0) {
+    identity->device = makedev(found.stx_dev_major, found.stx_dev_minor);
+    identity->inode = found.stx_ino;
+    identity->born = !(found.stx_mask & STATX_BTIME)
+                         ? 0
+                         : (int64_t)found.stx_btime.tv_sec * 1000000000 + (int64_t)found.stx_btime.tv_nsec;
+    return 0;
+  }
+  // A container may forbid statx(2).
+  struct stat status;
+  if (fstat(descriptor, &status) != 0) return -1;
+  *identity = (struct haul_identity){.device = status.st_dev, .inode = status.st_ino};
+  return 0;
 }
 
 /// fsetxattr(2) and fgetxattr(2) of `user.haul.job`. Return 0, or -1 with errno; the length of the value, or -1 with errno.

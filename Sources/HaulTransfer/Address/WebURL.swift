@@ -49,6 +49,7 @@ package struct WebURL: Sendable, Hashable {
   /// Returns whether a URL or reference ends in `?`. libcurl drops this `?`, although it makes another URL (RFC 3986
   /// §6.2.3).
   private static func hasEmptyQuery(_ text: String) -> Bool {
+    guard text.utf8.contains(UInt8(ascii: "?")) else { return false }
     let reference = text.utf8.prefix { $0 != UInt8(ascii: "#") }
     return reference.last == UInt8(ascii: "?")
       && !reference.dropLast().contains(UInt8(ascii: "?"))
@@ -79,22 +80,26 @@ package struct WebURL: Sendable, Hashable {
     _ parser: borrowing URLParser, hasEmptyQuery: Bool, schemes: Set<String>
   ) throws(TransferError) {
     parser.clear(CURLUPART_FRAGMENT)
+    let (user, password) = (parser.get(CURLUPART_USER), parser.get(CURLUPART_PASSWORD))
     // `http://@host/` has no user.
-    if parser.get(CURLUPART_USER)?.isEmpty == true, parser.get(CURLUPART_PASSWORD)?.isEmpty ?? true
-    {
+    let hasEmptyUser = user?.isEmpty == true && password?.isEmpty ?? true
+    if hasEmptyUser {
       parser.clear(CURLUPART_USER)
       parser.clear(CURLUPART_PASSWORD)
     }
+    hasCredentials = !hasEmptyUser && (user != nil || password != nil)
     scheme = (parser.get(CURLUPART_SCHEME) ?? "").lowercased()
     guard schemes.contains(scheme) else {
       let allowed = schemes.sorted().joined(separator: ", ")
       throw TransferError(
         .blockedURL, "the URL's scheme is '\(scheme)', but must be one of \(allowed)")
     }
-    try parser.spellHostInASCII()
+    let host = try parser.hostInASCII()
+    let ownPort = parser.get(CURLUPART_PORT, UInt32(CURLU_NO_DEFAULT_PORT))
     guard let text = parser.get(CURLUPART_URL, UInt32(CURLU_NO_DEFAULT_PORT)),
-      let host = parser.get(CURLUPART_HOST), !host.isEmpty,
-      let port = parser.get(CURLUPART_PORT, UInt32(CURLU_DEFAULT_PORT)).flatMap({ Int($0) })
+      let host, !host.isEmpty,
+      let port = (ownPort ?? parser.get(CURLUPART_PORT, UInt32(CURLU_DEFAULT_PORT)))
+        .flatMap({ Int($0) })
     else { throw .noHost }
     guard port > 0 else {
       throw TransferError(.blockedURL, "the URL's port is 0, which is not a valid port")
@@ -104,16 +109,14 @@ package struct WebURL: Sendable, Hashable {
     self.port = port
     path = parser.get(CURLUPART_PATH) ?? "/"
     query = parser.get(CURLUPART_QUERY)
-    hasCredentials = parser.get(CURLUPART_USER) != nil || parser.get(CURLUPART_PASSWORD) != nil
     // `example.org.` is the same host as `example.org`.
     let name = self.host.hasSuffix(".") ? String(self.host.dropLast()) : self.host
     // RFC 1035 §2.3.4.
     let labels = name.split(separator: ".", omittingEmptySubsequences: false)
     guard labels.allSatisfy({ (1...63).contains($0.utf8.count) }) else { throw .badHost }
-    let isDefault = parser.get(CURLUPART_PORT, UInt32(CURLU_NO_DEFAULT_PORT)) == nil
     let address = name.hasPrefix("[") ? IPAddress(String(name.dropFirst().dropLast())) : nil
     let key = address.map { "[\($0)]" } ?? name
-    hostKey = isDefault ? key : "\(key):\(port)"
+    hostKey = ownPort == nil ? key : "\(key):\(port)"
   }
 
   /// The scheme, host and port, which ``isSameOrigin(as:)`` compares.
@@ -158,10 +161,12 @@ package struct WebURL: Sendable, Hashable {
     }
   }
 
-  /// Converts a host name with letters beyond ASCII to its DNS form. libcurl asks the locale for the name's encoding, and a
-  /// program's locale is `C` unless the program sets another. So this thread gets another locale during the call.
-  func spellHostInASCII() throws(TransferError) {
-    guard let host = get(CURLUPART_HOST), !host.utf8.allSatisfy({ $0 < 0x80 }) else { return }
+  /// Returns the host; nil if there is none. Converts a host name with letters beyond ASCII to its DNS form first. libcurl asks
+  /// the locale for the name's encoding, and a program's locale is `C` unless the program sets another. So this thread gets
+  /// another locale during the call.
+  func hostInASCII() throws(TransferError) -> String? {
+    guard let host = get(CURLUPART_HOST) else { return nil }
+    if host.utf8.allSatisfy({ $0 < 0x80 }) { return host }
     let before = unsafe uselocale(Self.utf8)
     let spelled = get(CURLUPART_HOST, UInt32(CURLU_PUNYCODE))
     _ = unsafe uselocale(before)
@@ -170,6 +175,7 @@ package struct WebURL: Sendable, Hashable {
     else { throw .badHost }
     // Digits of other scripts are now digits of an address. libcurl reads an address only as part of a URL.
     try set(text, 0)
+    return get(CURLUPART_HOST)
   }
 
   /// A locale with UTF-8, from newlocale(3); never freed. `nonisolated(unsafe)` is safe because nothing changes the

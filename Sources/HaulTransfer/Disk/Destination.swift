@@ -26,24 +26,31 @@ package struct Destination: Sendable {
   typealias Rename = @Sendable (FileDescriptor, String, FileDescriptor, String, UInt32) -> Int32
 
   private let root: FileDescriptor
+  private let isRootShared: Bool
   private let renameat2: Rename
   private let durable = DurableDirectories()
 
   /// Creates a destination for finished files below `root`.
-  package init(root: FileDescriptor) {
-    self.init(root: root, renameat2: Self.systemRename)
+  ///
+  /// - Parameter isRootShared: Whether several calls at a time may sync `root`. Only one of them would get a write error, so
+  ///   each call then opens the directory again. (errseq_t of Linux)
+  package init(root: FileDescriptor, isRootShared: Bool = true) {
+    self.init(root: root, isRootShared: isRootShared, renameat2: Self.systemRename)
   }
 
   /// Creates a destination for finished files below `root`, which `renameat2` renames. Tests pass a function that refuses its
   /// flags, as some file systems do.
-  init(root: FileDescriptor, renameat2: @escaping Rename) {
+  init(root: FileDescriptor, isRootShared: Bool = true, renameat2: @escaping Rename) {
     self.root = root
+    self.isRootShared = isRootShared
     self.renameat2 = renameat2
   }
 
   /// A directory for one or more finished files.
   package struct Parent: Sendable {
     let directory: FileDescriptor
+    /// The directory's identity. It is equal for two `Parent` values of the same directory.
+    package let identity: Identity
     /// The directories on the path whose entries might not be durable yet, because the process that created them might not have
     /// synced them.
     let unsynced: [FileDescriptor]
@@ -56,11 +63,6 @@ package struct Destination: Sendable {
       fileprivate let inode: UInt64
     }
 
-    /// Returns the directory's identity. It is equal for two `Parent` values of the same directory.
-    package func identity() throws(TransferError) -> Identity {
-      try Self.identity(of: directory)
-    }
-
     static func identity(of directory: FileDescriptor) throws(TransferError) -> Identity {
       let status = try translating(try directory.status())
       return Identity(device: status.device, inode: status.inode)
@@ -71,8 +73,10 @@ package struct Destination: Sendable {
 
     /// Syncs each of `parents` as ``sync()`` does, but each directory only once.
     package static func sync(_ parents: [Parent]) throws(TransferError) {
-      var synced: Set<Identity> = []
-      for directory in parents.prefix(1).map(\.directory) + parents.flatMap(\.unsynced)
+      guard let first = parents.first else { return }
+      try translating(try first.directory.sync())
+      var synced: Set<Identity> = [first.identity]
+      for directory in parents.flatMap(\.unsynced)
       where synced.insert(try identity(of: directory)).inserted {
         try translating(try directory.sync())
       }
@@ -81,10 +85,7 @@ package struct Destination: Sendable {
 
     /// Records that this directory and the directories above it are durable, because the caller has already synced them. Later
     /// calls of ``sync()`` for this directory then do not sync the directories above it.
-    package func isDurable() {
-      // A directory whose identity cannot be read is synced again.
-      if let identity = try? identity() { durable.insert(path, identity) }
-    }
+    package func isDurable() { durable.insert(path, identity) }
   }
 
   /// The result of placing a file.
@@ -102,11 +103,14 @@ package struct Destination: Sendable {
   ///
   /// - Throws: `path_conflict` if a file or a symbolic link is in the way.
   package func makeParent(of path: RelativePath) throws(TransferError) -> Parent {
+    if !isRootShared, path.components.count == 1 { return try parent(root, [], of: path) }
     switch root.openBeneath(path.directory, O_RDONLY | O_DIRECTORY) {
     case .success(let directory):
       let identity = try Parent.identity(of: directory)
       if path.components.count == 1 || durable.contains(path.directory, identity) {
-        return Parent(directory: directory, unsynced: [], path: path.directory, durable: durable)
+        return Parent(
+          directory: directory, identity: identity, unsynced: [], path: path.directory,
+          durable: durable)
       }
     case .failure(let error) where error.number != ENOENT:
       throw try failure(error.number, path)
@@ -127,8 +131,15 @@ package struct Destination: Sendable {
           error.number, "cannot open the directory \(component) of \(path)", in: directory)
       }
     }
-    return Parent(
-      directory: directory, unsynced: unsynced, path: path.directory, durable: durable)
+    return try parent(directory, unsynced, of: path)
+  }
+
+  private func parent(
+    _ directory: FileDescriptor, _ unsynced: [FileDescriptor], of path: RelativePath
+  ) throws(TransferError) -> Parent {
+    Parent(
+      directory: directory, identity: try Parent.identity(of: directory), unsynced: unsynced,
+      path: path.directory, durable: durable)
   }
 
   /// Checks whether this process may create a file at `path` and the missing directories above the file. The check creates

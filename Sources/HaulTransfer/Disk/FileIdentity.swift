@@ -14,9 +14,9 @@ struct FileIdentity: Sendable, Hashable, Codable {
 extension FileDescriptor {
   /// Returns the identity of this open file.
   func identity() throws(SystemError) -> FileIdentity {
-    let status = try status()
-    return FileIdentity(
-      device: status.device, inode: status.inode, born: unsafe haul_birth(raw, ""))
+    var found = haul_identity()
+    guard unsafe haul_identify(raw, &found) == 0 else { throw SystemError("statx") }
+    return FileIdentity(device: found.device, inode: found.inode, born: found.born)
   }
 }
 

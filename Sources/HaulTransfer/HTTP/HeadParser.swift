@@ -95,10 +95,11 @@ struct HeadParser {
     let words = text.utf8.split(
       separator: UInt8(ascii: " "), maxSplits: 2
     ).map { Substring($0) }
-    guard words.count >= 2, ["HTTP/1.0", "HTTP/1.1", "HTTP/2"].contains(words[0].uppercased()),
+    let version = words.first?.uppercased()
+    guard words.count >= 2, version == "HTTP/1.1" || version == "HTTP/1.0" || version == "HTTP/2",
       words[1].utf8.count == 3, let status = Int(words[1]), (100...599).contains(status)
     else { throw TransferError(.protocol, "the response has no valid status line") }
-    let isHTTP2 = words[0].uppercased() == "HTTP/2"
+    let isHTTP2 = version == "HTTP/2"
     guard isSecure || !isHTTP2 else {
       throw TransferError(
         .protocol, "the response claims to be HTTP/2, but came without TLS", status: status)
@@ -166,7 +167,10 @@ struct HeadParser {
         status: head.status)
     }
     let lengthCounts = codings.isEmpty || isHTTP2
-    if let first = head.fields.firstIndex(where: { $0.isNamed("content-length") }) {
+    if let first = head.fields.firstIndex(where: { $0.isNamed("content-length") }),
+      !lengthCounts || head.fields[first].value != String(length ?? 0)
+        || head.fields.dropFirst(first + 1).contains(where: { $0.isNamed("content-length") })
+    {
       head.fields[first].value = String(length ?? 0)
       let kept = lengthCounts ? head.fields[first] : nil
       head.fields.removeAll { $0.isNamed("content-length") }
@@ -184,7 +188,12 @@ struct HeadParser {
   /// before the number is ignored, and so is a comma or a semicolon after it.
   private static func contentLength(_ head: ResponseHead) throws(TransferError) -> Int64? {
     let fields = head.values("Content-Length")
-    guard !fields.isEmpty else { return nil }
+    guard let first = fields.first else { return nil }
+    if fields.count == 1, first.utf8.allSatisfy(\.isDigit), let length = Int64(first),
+      length <= FileLength.limit
+    {
+      return length
+    }
     let values = fields.flatMap { field in
       let members = field.split(separator: ",").filter { !$0.trimmed().isEmpty }
       return members.isEmpty ? [""] : members
@@ -221,18 +230,22 @@ private struct FramingByLine {
   private var length: Int64?
 
   mutating func take(_ line: Substring) {
-    // Most lines have another field.
-    guard let initial = line.utf8.first?.inLowerCase,
-      initial == UInt8(ascii: "t") || initial == UInt8(ascii: "c")
-    else { return }
-    let lower = line.lowercased()
-    if lower.hasPrefix("transfer-encoding:") {
+    if let codings = value(line, of: "transfer-encoding:") {
       hasCoding = true
-      let codings = lower.dropFirst("transfer-encoding:".count).split(separator: ",")
-      isChunked = isChunked || codings.contains { $0.trimmed() == "chunked" }
-    } else if lower.hasPrefix("content-length:") {
-      length = Int64(lower.dropFirst("content-length:".count).trimmed())
+      isChunked =
+        isChunked
+        || codings.lowercased().split(separator: ",").contains { $0.trimmed() == "chunked" }
+    } else if let digits = value(line, of: "content-length:") {
+      length = Int64(digits.trimmed())
     }
+  }
+
+  /// Returns the rest of a line that starts with `name`, which is in lower case; nil for another line.
+  private func value(_ line: Substring, of name: String) -> Substring? {
+    guard line.utf8.first?.inLowerCase == name.utf8.first else { return nil }
+    let start = line.utf8.prefix(name.utf8.count)
+    guard start.elementsEqual(name.utf8, by: { $0.inLowerCase == $1 }) else { return nil }
+    return line[start.endIndex...]
   }
 
   /// Returns whether libcurl ends the body where `framing` says. After any Transfer-Encoding, libcurl ignores the

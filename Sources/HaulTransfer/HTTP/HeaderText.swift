@@ -8,10 +8,11 @@ enum HeaderText {
 
   /// Returns the text of a line.
   static func text(_ line: UnsafeRawBufferPointer) -> String {
+    // Nearly every line is ASCII.
+    if unsafe line.allSatisfy({ $0 < 0x80 }) { return unsafe String(decoding: line, as: UTF8.self) }
     // UTF-8 text that contains such a scalar is encoded byte by byte, too, so that it cannot pass for a raw byte.
     if let text = unsafe String(validating: line, as: UTF8.self),
-      unsafe line.allSatisfy({ $0 < 0x80 })
-        || !text.unicodeScalars.contains(where: { scalars.contains($0.value) })
+      !text.unicodeScalars.contains(where: { scalars.contains($0.value) })
     {
       return text
     }

@@ -63,8 +63,10 @@ extension UInt8 {
   /// Whether the byte is a `tchar` of RFC 9110 §5.6.2.
   var isTokenCharacter: Bool {
     switch self {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-    default: isDigit || "!#$%&'*+-.^_`|~".utf8.contains(self)
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "-"):
+      true
+    default: isDigit || "!#$%&'*+.^_`|~".utf8.contains(self)
     }
   }
 }

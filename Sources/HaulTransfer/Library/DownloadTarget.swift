@@ -36,7 +36,7 @@ struct DownloadTarget: Sendable {
     root = try translating(
       try FileDescriptor.directory(Self.absolute(directory, from: base ?? "")))
     parts = PartDirectory(root, locksParts: true)
-    destination = Destination(root: root)
+    destination = Destination(root: root, isRootShared: false)
   }
 
   /// Returns the target with the chosen name; the target itself if it already has a name.
