@@ -212,7 +212,7 @@ struct TopTests {
           && TopStage.half(rows) == 3
       }
       relay.restore()
-      try await stage.rows("what is new") { $0[0].contains("leads") }
+      try await stage.rows("what is new") { $0[0].contains("maintenance: worker") }
       file.gate.open()
       try await stage.line(containing: "No job is running.")
       try await screen.type("q")
