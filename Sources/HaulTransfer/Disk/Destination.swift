@@ -117,6 +117,9 @@ package struct Destination: Sendable {
     case .failure: break
     }
     var directory = root
+    if isRootShared {
+      directory = try translating(try root.openBeneath(".", O_RDONLY | O_DIRECTORY).get())
+    }
     var unsynced: [FileDescriptor] = []
     for component in path.components.dropLast() {
       unsynced.append(directory)

@@ -83,6 +83,8 @@ import Testing
     _ = try destination.makeParent(of: path)
     let parent = try destination.makeParent(of: path)
     #expect(parent.unsynced.count == 2)
+    // Of two syncs of one open directory, only one would get a write error.
+    #expect(try destination.makeParent(of: path).unsynced.first !== parent.unsynced.first)
     try parent.sync()
     #expect(try destination.makeParent(of: path).unsynced.isEmpty)
     #expect(try destination.makeParent(of: RelativePath("c.txt")).unsynced.isEmpty)

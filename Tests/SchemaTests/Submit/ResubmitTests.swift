@@ -86,6 +86,18 @@ struct ResubmitTests {
     }
   }
 
+  /// Its time of submission lies in the future: it is not one of this submission's own jobs.
+  @Test func `a job is taken over that was submitted before the database's clock was set back`()
+    async throws
+  {
+    try await Pool.open { pool in
+      let job = try await pool.submit(1, batch: "old")[0]
+      try await pool.execute("UPDATE haul.job SET submitted_at = submitted_at + interval '2 hours'")
+      #expect(try await pool.resubmit([Self.line], batch: "new").takenOver == 1)
+      #expect(try await pool.value("SELECT batch FROM haul.jobs WHERE job = \(job)") == "new")
+    }
+  }
+
   @Test(arguments: Standing.allCases)
   func `another URL for the path starts from nothing, at its own host`(
     _ standing: Standing
