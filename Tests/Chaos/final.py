@@ -60,7 +60,7 @@ def settle(world, limit, longest=300):
                 for batch in world.wanted - world.cancelled:
                     world.persist("retry", "--batch", batch, "--state", "cancelled")
             if (left, fetched) != before:
-                since = time.time() + min(max(due, blocked, 0), 120)
+                since = time.time() + max(due, blocked, 0)
             if time.time() > since + limit or time.time() > begin + longest:
                 book.violation(
                     "settled", f"{left} jobs have not ended {time.time() - begin:.0f} s after all was healed; {held} held, {scheduled} scheduled")
