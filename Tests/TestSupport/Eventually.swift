@@ -12,7 +12,9 @@ package func eventually(
 ) async throws {
   let deadline = ContinuousClock.now + limit * patience
   while try await !condition() {
-    guard ContinuousClock.now < deadline else { throw TimedOut(what: what, limit: limit) }
+    guard ContinuousClock.now < deadline else {
+      throw TimedOut(what: what, limit: limit * patience)
+    }
     try await Task.sleep(for: .milliseconds(10))
   }
 }
@@ -23,7 +25,9 @@ func eventuallyBlocking(
 ) throws {
   let deadline = ContinuousClock.now + limit * patience
   while try !condition() {
-    guard ContinuousClock.now < deadline else { throw TimedOut(what: what, limit: limit) }
+    guard ContinuousClock.now < deadline else {
+      throw TimedOut(what: what, limit: limit * patience)
+    }
     Thread.sleep(forTimeInterval: 0.001)
   }
 }

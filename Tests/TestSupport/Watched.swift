@@ -5,6 +5,7 @@ import Synchronization
 package struct TimedOut: Error, CustomStringConvertible {
   /// What was awaited, in the words of who waited.
   package let what: String
+  /// How long the wait lasted.
   package let limit: Duration
   /// What is known instead, such as the end of a program's log; may be empty.
   package let detail: String
@@ -21,7 +22,7 @@ package struct TimedOut: Error, CustomStringConvertible {
 }
 
 /// How many times as long as their limit says all waits last: limits are thought of for a machine that does nothing else.
-let patience = 4
+package let patience = 4
 
 /// A value that tests and threads wait on: every change is shown to whoever is waiting, so nobody polls.
 ///
@@ -81,7 +82,7 @@ package final class Watched<Value: Sendable>: Sendable {
       }
       group.addTask {
         try await Task.sleep(for: limit * patience)
-        throw TimedOut(what: what, limit: limit)
+        throw TimedOut(what: what, limit: limit * patience)
       }
       defer { group.cancelAll() }
       guard let result = try await group.next() else { throw CancellationError() }
@@ -102,7 +103,9 @@ package final class Watched<Value: Sendable>: Sendable {
     }
     defer { state.withLock { $0.observers[id] = nil } }
     let deadline = DispatchTime.now() + .milliseconds(Int(limit * patience / .milliseconds(1)))
-    if found.wait(timeout: deadline) == .timedOut { throw TimedOut(what: what, limit: limit) }
+    if found.wait(timeout: deadline) == .timedOut {
+      throw TimedOut(what: what, limit: limit * patience)
+    }
   }
 
   private func observe(_ observer: @escaping Observer) -> Int {

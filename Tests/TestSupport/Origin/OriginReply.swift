@@ -75,7 +75,7 @@ package final class OriginReply {
   }
 
   /// Blocks until the client has closed its side or reset the connection.
-  package func waitUntilPeerCloses(within limit: Duration = .seconds(60)) throws {
+  package func waitUntilPeerCloses(within limit: Duration = .seconds(60) * patience) throws {
     var entry = pollfd(fd: socket, events: pollReadHangUp, revents: 0)
     guard poll(&entry, 1, Int32(limit / .milliseconds(1))) > 0 else {
       throw TimedOut(what: "the client to close its connection", limit: limit)

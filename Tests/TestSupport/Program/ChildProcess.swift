@@ -102,7 +102,8 @@ package final class ChildProcess: Sendable {
       let output = output.value
       let state = output.exit.map { "it ended: \($0)" } ?? "it is running"
       let tail = output.standardError.suffix(40).joined(separator: "\n")
-      throw TimedOut(what: error.what, limit: limit, detail: "\(state); its last lines:\n\(tail)")
+      throw TimedOut(
+        what: error.what, limit: error.limit, detail: "\(state); its last lines:\n\(tail)")
     }
   }
 

@@ -94,9 +94,10 @@ package final class TerminalScreen: Sendable {
       }
     } catch let error as TimedOut {
       throw TimedOut(
-        what: error.what, limit: limit, detail: "the screen shows:\n\(last.map { "\($0)" } ?? "")")
+        what: error.what, limit: error.limit,
+        detail: "the screen shows:\n\(last.map { "\($0)" } ?? "")")
     }
-    guard let last else { throw TimedOut(what: what, limit: limit) }
+    guard let last else { throw TimedOut(what: what, limit: limit * patience) }
     return last
   }
 
