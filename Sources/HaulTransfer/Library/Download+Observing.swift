@@ -32,7 +32,7 @@ extension Download {
     return stream
   }
 
-  /// Sends progress while the events have observers. The task does not keep the download alive.
+  /// Starts a task that sends progress while the events have observers. The task does not keep the download alive.
   private func ticker() -> Task<Void, Never> {
     Task { [weak self] in
       repeat {
@@ -77,8 +77,8 @@ extension Download {
         self.download = download
       }
 
-      /// Returns the progress: the first time immediately, later after a quarter of a second. Returns nil after the download
-      /// has ended, or if the task is cancelled.
+      /// Returns the progress. The first call returns immediately, each later call after a quarter of a second. Returns nil
+      /// after the download has ended, or if the task is cancelled.
       public mutating func next() async -> DownloadProgress? {
         if hasEnded { return nil }
         if hasBegun, (try? await Task.sleep(for: Download.interval)) == nil { return nil }
@@ -139,7 +139,7 @@ extension Download {
     }
   }
 
-  /// Ends the events and resumes all waiters, after every monitor has received the end.
+  /// Ends the events and resumes all waiters, after every monitor has received the final event.
   private func letGo() {
     let (observers, waiters) = shared.withLock { state in
       state.isTold = true
@@ -150,7 +150,7 @@ extension Download {
     for waiter in waiters { waiter.resume() }
   }
 
-  /// Records that more bytes are durable. A report after the end has no effect, because the disk may be slower than the end.
+  /// Records that more bytes are durable. Ignores reports after the end of the download, because the disk may report late.
   func saved(_ data: ResumeData) {
     shared.withLock { state in
       guard state.result == nil else { return }
@@ -160,7 +160,7 @@ extension Download {
     deliver()
   }
 
-  /// Forgets the resume data, because no bytes can be continued.
+  /// Forgets the resume data, because the download cannot be continued.
   func forgetSaved() { shared.withLock { $0.saved = nil } }
 
   /// Records the bytes of an attempt that is over.
@@ -171,7 +171,7 @@ extension Download {
     }
   }
 
-  /// Handles a response. Returns the reason why its body is not wanted; nil if the body is wanted.
+  /// Handles a response. Returns the reason why Haul refuses the body; nil if Haul accepts the body.
   func received(_ response: DownloadResponse) -> TransferError? {
     shared.withLock { $0.response = response }
     tell(.response(response))
@@ -184,7 +184,7 @@ extension Download {
     }
   }
 
-  /// Chooses the file's name, if the response names the file and no name is chosen yet. Returns why the name cannot be
+  /// Chooses the file's name, if the request gives only a directory and no name is chosen yet. Returns why the name cannot be
   /// used; nil if it can be used.
   ///
   /// - Throws: The error that the program's ``DownloadOptions/destination`` throws.
@@ -230,7 +230,7 @@ extension Download {
         let number = register(continuation)
         key.withLock { $0 = number }
         guard let number else { return continuation.resume() }
-        // The handler may have run before there was anything to cancel.
+        // The cancellation handler may have run before `key` was set.
         if Task.isCancelled { unregister(number) }
       }
     } onCancel: {
@@ -254,8 +254,8 @@ extension Download {
 }
 
 extension Download.State {
-  /// Records an event. Sequences receive it immediately, because that runs no code of the program. Monitors receive it from
-  /// ``Download/deliver()``. After the end, no event is recorded.
+  /// Records an event. Sequences receive it immediately, because this does not run the program's code. Monitors receive it from
+  /// ``Download/deliver()``. Ignores events after the end of the download.
   mutating func tell(_ event: DownloadEvent) {
     guard result == nil else { return }
     for observer in observers.values { observer.yield(event) }

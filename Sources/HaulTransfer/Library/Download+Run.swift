@@ -3,13 +3,13 @@ import Synchronization
 
 /// The functions that run a download from its start to its end.
 extension Download {
-  // MARK: - Its turn
+  // MARK: - Waiting for a turn
 
   func ticket(_ stay: Int) -> DownloadGate.Ticket {
     DownloadGate.Ticket(download: ObjectIdentifier(self), number: stay)
   }
 
-  /// Puts the download in line. Does nothing if the download no longer waits, or if the number of its stay is not `stay`.
+  /// Puts the download in line. Does nothing if the download is no longer waiting, or if its current stay has another number.
   func enter(after stay: Int = 0) {
     let ticket = shared.withLock { state -> DownloadGate.Ticket? in
       guard state.phase == .waiting, state.stay == stay else { return nil }
@@ -27,7 +27,7 @@ extension Download {
     if shared.withLock({ $0.stay != ticket.number }) { leave(ticket) }
   }
 
-  /// Continues after a gate has admitted the download: at the next gate, or with the attempt.
+  /// Continues after a gate has admitted the download: enters the next gate, or starts the attempt.
   func admitted(_ ticket: DownloadGate.Ticket) {
     let passed = shared.withLock { state -> Int? in
       guard state.phase == .waiting, state.stay == ticket.number else { return nil }
@@ -68,13 +68,13 @@ extension Download {
     deliver()
   }
 
-  /// Decides what follows a failure. Returns the number of the last stay if the download enters the line again immediately;
-  /// otherwise nil.
+  /// Decides what happens after a failure. If the download enters the line again immediately, returns the number of its last
+  /// stay; otherwise nil.
   private func settle(_ error: TransferError, _ state: inout State) -> Int? {
     let isStopped = error.errorClass == .cancelled
     switch state.wish {
     case .cancel:
-      // The attempt keeps its part → `cancel()` → the attempt is over.
+      // Handles this order: the attempt keeps its part → `cancel()` → the attempt is over.
       endRemoving(.failure(error), &state)
     case .timeOut where isStopped: state.finish(.failure(timedOut))
     case .suspend where isStopped:
@@ -126,7 +126,7 @@ extension Download {
     }
   }
 
-  // MARK: - Ending it
+  // MARK: - Ending the download
 
   private enum Ending {
     case nothing
@@ -141,7 +141,7 @@ extension Download {
   /// Ends the run according to `wish`. A cancellation takes precedence over all other wishes.
   func end(_ wish: Wish) { end { _ in wish } }
 
-  /// Ends the download because its downloader ends.
+  /// Ends the download because its downloader shuts down.
   func endWithDownloader() {
     end { [isListed = members?.areListed ?? false] in
       isListed || $0.isSuspended ? .pause : .cancel
@@ -200,7 +200,7 @@ extension Download {
   /// Removes the partial file, then ends the download.
   private func endRemoving(_ result: Result<DownloadedFile, TransferError>, _ state: inout State) {
     guard let data = state.saved else { return state.finish(result) }
-    // The removal counts as a run.
+    // The download counts as running during the removal.
     (state.phase, state.saved) = (.running, nil)
     remove(data, thenFinish: result, &state)
   }
@@ -211,7 +211,7 @@ extension Download {
   ) {
     registry?.begin()
     state.removal = Task {
-      // A download that continues this file may still wait for its turn, without a lock on the file.
+      // Another download may be waiting for its turn to continue this file. It does not hold a lock on the file yet.
       if registry?.continues(data) != true { await work.discard(data) }
       registry?.forget(data)
       if let result {
@@ -222,7 +222,7 @@ extension Download {
     }
   }
 
-  /// Returns when the partial file that ``cancel()`` removes no longer exists.
+  /// Returns when the removal of the partial file has ended, if ``cancel()`` started one.
   func untilRemoved() async { await shared.withLock { $0.removal }?.value }
 
   /// Whether ``cancel()`` has ended the download.
@@ -231,7 +231,7 @@ extension Download {
   /// Whether the download is still expected to create its file.
   var isToComplete: Bool { shared.withLock { $0.wish == .complete && $0.result == nil } }
 
-  /// Whether the partial file stays when the downloader ends: the download was paused, or is in a list.
+  /// Whether the partial file stays when the downloader shuts down, because the download was paused or is in a list.
   var keepsPartAfterShutdown: Bool {
     members?.areListed == true || shared.withLock { $0.wish == .pause || $0.endedSuspended }
   }
@@ -249,7 +249,7 @@ extension Download {
 }
 
 extension Download.State {
-  /// Ends a suspension. Returns whether ``Download/resume()`` was called since it began.
+  /// Ends a suspension. Returns whether ``Download/resume()`` was called during the suspension.
   mutating func endSuspension() -> Bool {
     wish = .complete
     defer { isResumed = false }
@@ -268,7 +268,7 @@ extension Download.State {
     tell(.state(phase))
   }
 
-  /// Ends the download with this result, unless it has ended before.
+  /// Ends the download with this result, unless it has already ended.
   mutating func finish(_ result: Result<DownloadedFile, TransferError>) {
     guard self.result == nil else { return }
     timer?.cancel()

@@ -12,7 +12,7 @@ import Synchronization
 /// | ``Downloader/shutdown()`` | is removed, with the exceptions below | `finished` |
 ///
 /// ``Downloader/shutdown()`` keeps the partial files of suspended downloads, of downloads that ``pause()`` has ended, and of
-/// downloads in the list file of a ``DownloadQueue``. All other downloads lose their partial files, also after a failure.
+/// downloads in the list file of a ``DownloadQueue``. All other downloads lose their partial files, even after a failure.
 ///
 /// The next process that reads the list file restarts the downloads that failed, were running or were ended by ``pause()``.
 /// Suspended downloads stay suspended until ``resume()``.
@@ -43,7 +43,7 @@ public final class Download: Sendable {
     /// Whether the download was suspended when ``pause()`` or the downloader ended it. A list then keeps it as paused.
     var endedSuspended = false
     var priority: Int
-    /// The number of the stay in the gates, and the number of gates that have admitted the download. A ticket with another
+    /// The number of the stay in the gates, and the number of gates that have admitted the download. A ticket with another stay
     /// number is invalid.
     var stay = 0
     var passed = 0
@@ -58,7 +58,8 @@ public final class Download: Sendable {
     /// The last known number of bytes, and the length of the file in bytes.
     var last: (bytes: Int64, total: Int64?) = (0, nil)
     var result: Result<DownloadedFile, TransferError>?
-    /// The identity of the file that the download created; nil before, and if an older file counts as the result.
+    /// The identity of the file that the download created. Nil before the file exists, or if an older file counts as the
+    /// result.
     var published: FileIdentity?
     /// The error that the program's own function threw, such as ``DownloadOptions/validate``.
     var refusal: (any Error)?
@@ -72,7 +73,7 @@ public final class Download: Sendable {
     /// Events that the monitors have not received yet, and whether a thread is delivering them.
     var outbox: [DownloadEvent] = []
     var isTelling = false
-    /// Whether every monitor has received the end.
+    /// Whether every monitor has received the final event.
     var isTold = false
     var timer: Task<Void, Never>?
     /// The task that waits until the next attempt is due.
@@ -93,7 +94,7 @@ public final class Download: Sendable {
 
   /// The request of the download.
   public let request: DownloadRequest
-  /// The URL's host as `name` or `name:port`; empty if the URL cannot be read.
+  /// The URL's host as `name` or `name:port`; empty if the URL cannot be parsed.
   let host: String
   let work: any DownloadWork
   let gates: [DownloadGate]
@@ -103,7 +104,7 @@ public final class Download: Sendable {
   let members: DownloadMembers?
   let shared: Mutex<State>
 
-  /// Creates a download. ``enter()`` starts it.
+  /// Creates a download. ``enter(after:)`` starts it.
   init(
     _ request: DownloadRequest, from data: ResumeData? = nil, work: any DownloadWork,
     gates: [DownloadGate] = [], monitors: [any DownloadMonitor] = [],
@@ -176,10 +177,10 @@ public final class Download: Sendable {
     }
   }
 
-  /// The data with which the download can be continued, after a failure or ``pause()``. If your program may be killed, save the
-  /// resume data also while the download runs or is paused. While the download runs, new resume data arrive within a second of
-  /// the first bytes, then every 64 MiB or 5 seconds, whichever is first. Use resume data of a running download only after the
-  /// process that runs the download has ended.
+  /// The data for continuing the download after a failure or ``pause()``. If your program may be killed, also save the resume
+  /// data while the download runs or is paused. While the download runs, new resume data arrive within a second of the first
+  /// bytes, then every 64 MiB or 5 seconds, whichever is first. You may use the resume data of a running download only after
+  /// its process has ended.
   ///
   /// Nil after a success or ``cancel()``. Also nil if the download cannot be continued, because the server gives no length, or
   /// no validator (ETag or Last-Modified) that is strong enough.

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Limits how many downloads run at once. A ``DownloadLine`` decides which download starts next.
+/// Limits how many downloads run at the same time. A ``DownloadLine`` decides which download starts next.
 final class DownloadGate: Sendable {
   /// A download's stay in its gates. A download that leaves and enters again gets another number.
   struct Ticket: Hashable, Sendable {
@@ -22,7 +22,8 @@ final class DownloadGate: Sendable {
     state = Mutex(State(line: DownloadLine(limit: limit, limitPerHost: limitPerHost)))
   }
 
-  /// Adds a download to the line. The gate calls ``Download/admitted(_:)`` when it may start, perhaps before this returns.
+  /// Adds a download to the line. The gate calls ``Download/admitted(_:)`` when the download may start, perhaps before this
+  /// function returns.
   func add(_ download: Download, _ ticket: Ticket) {
     change { state in
       state.downloads[ticket] = download
@@ -63,7 +64,7 @@ final class DownloadGate: Sendable {
     change { body(&$0.line) }
   }
 
-  /// Runs `body`. No download starts until it returns.
+  /// Runs `body`. No download starts before `body` returns.
   func holding(_ body: () -> Void) {
     change { $0.holds += 1 }
     body()

@@ -1,7 +1,7 @@
-/// Decides which member starts next: by priority, then by arrival, within a limit in total and one per host. It has no side
-/// effects.
+/// Decides which member starts next: by priority, then by order of arrival. A total limit and a limit per host apply. This type
+/// has no side effects.
 ///
-/// Each step takes time in the logarithm of the number of waiting members.
+/// With n waiting members, each call takes O(log n) time on average. A new limit per host takes longer.
 struct DownloadLine<Member: Hashable & Sendable>: Sendable {
   private struct Place: Sendable {
     let member: Member
@@ -17,9 +17,9 @@ struct DownloadLine<Member: Hashable & Sendable>: Sendable {
     }
   }
 
-  /// The maximum number of members that run at once.
+  /// The maximum number of members that run at the same time.
   var limit: Int
-  /// The maximum number of members of one host that run at once; nil for no limit.
+  /// The maximum number of members of one host that run at the same time; nil for no limit.
   var limitPerHost: Int? {
     didSet { unpark() }
   }
@@ -32,7 +32,7 @@ struct DownloadLine<Member: Hashable & Sendable>: Sendable {
   private var runningOfHost: [String: Int] = [:]
   private var numbers = 0
   private var heap = Heap(precedes: { (one: Place, other: Place) in one.precedes(other) })
-  /// For each host, the places whose turn came while the host was full.
+  /// For each host, the places whose turn came while the host was at its limit.
   private var parked: [String: Heap<Place>] = [:]
 
   init(limit: Int, limitPerHost: Int? = nil) {
@@ -43,15 +43,14 @@ struct DownloadLine<Member: Hashable & Sendable>: Sendable {
   /// The number of places in memory, including stale places.
   var places: Int { heap.count + parked.values.reduce(0) { $0 + $1.count } }
 
-  /// Adds a member at the end of the line. If the member already waits, it gets a new place.
+  /// Adds a member at the end of the line. If the member is already waiting, it gets a new place.
   mutating func add(_ member: Member, host: String, priority: Int) {
     numbers += 1
     take(
       Place(member: member, host: host, priority: priority, arrival: numbers, number: numbers))
   }
 
-  /// Changes the priority of a waiting member. Members with the same priority are ordered by arrival. Other members do not
-  /// change.
+  /// Changes the priority of a waiting member. Members with the same priority keep their order of arrival.
   mutating func prioritize(_ member: Member, _ priority: Int) {
     guard var place = waiting[member], place.priority != priority else { return }
     numbers += 1
@@ -88,7 +87,7 @@ struct DownloadLine<Member: Hashable & Sendable>: Sendable {
   mutating func next() -> Member? {
     guard !isSuspended, running.count < limit else { return nil }
     while let place = heap.removeFirst() {
-      // The place is stale: its member has left or was added again.
+      // The place is stale: its member has left or has a newer place.
       guard waiting[place.member]?.number == place.number else { continue }
       if let limitPerHost, runningOfHost[place.host, default: 0] >= limitPerHost {
         parked[place.host, default: Heap(precedes: { $0.precedes($1) })].insert(place)

@@ -3,7 +3,7 @@ import Glibc
 import HaulSystem
 import Synchronization
 
-/// The file to which a download has given its final name, or is about to.
+/// A complete file that has its final name, or is about to get it.
 struct PublishedFile: Sendable, Hashable, Codable {
   var identity: FileIdentity
   var length: Int64
@@ -19,7 +19,8 @@ struct DownloadListEntry: Sendable {
   var priority: Int
   var isPaused: Bool
   var resumeData: ResumeData?
-  /// The published file, set before the file gets its name. After a crash it shows whether the download is complete.
+  /// The published file, recorded before the file gets its name. After a crash, this record shows whether the download is
+  /// complete.
   var published: PublishedFile?
 
   /// Creates the entry for the present state of a download; nil if the download does not belong in the list.
@@ -37,7 +38,8 @@ struct DownloadListEntry: Sendable {
 
   static func newID() -> String { String(UInt64.random(in: 0...(.max)), radix: 36) }
 
-  /// Whether the download is complete. A process may die after the file gets its name and before the list is written.
+  /// Whether the file already has its final name. The list does not show this if the process died before it wrote the list
+  /// again.
   var isComplete: Bool {
     guard let published,
       let target = try? DownloadTarget(request).named(published.chosenName)
@@ -134,10 +136,10 @@ extension DownloadListEntry: Codable {
   }
 }
 
-/// The file that keeps the downloads of a queue. It begins with JSON. One line follows for each file that gets its name later;
-/// Haul writes the line before the file gets its name. A queue locks the list while it uses it.
+/// The file that lists the downloads of a queue. It begins with JSON. Later, Haul appends a line for each file that is about to
+/// get its name. The queue keeps the file locked.
 final class DownloadListFile: Sendable {
-  /// The version of the format that this code writes, and the only one that it reads.
+  /// The version of the format. This code writes and reads only this version.
   private static let version = 1
 
   private struct Content: Codable {
@@ -149,7 +151,7 @@ final class DownloadListFile: Sendable {
     var entry: String
     var file: PublishedFile
 
-    /// The first bytes of each line. The keys of a line are sorted. No line of the JSON begins with these bytes.
+    /// The first bytes of each appended line, whose keys are sorted. No line of the JSON begins with these bytes.
     static let start = Array("{\"entry\":".utf8)
   }
 
@@ -160,9 +162,10 @@ final class DownloadListFile: Sendable {
   /// The locked file; nil once another queue may use the list.
   private let current: Mutex<PartFile?>
 
-  /// Opens the list, or makes an empty one.
+  /// Opens the list, or creates an empty list.
   ///
-  /// - Throws: `path_conflict` if another queue uses the list, or the path names no file; `io`.
+  /// - Throws: `path_conflict` if another queue uses the list, or if the path names no file; `io` or a similar error if the
+  ///   file cannot be opened.
   init(_ path: String) throws(TransferError) {
     // C functions end a path at its first NUL byte.
     guard !path.isEmpty, !path.utf8.contains(0) else {
@@ -263,7 +266,7 @@ final class DownloadListFile: Sendable {
 
   // MARK: - Writing
 
-  /// Replaces the file durably with the entries that `entries` returns. Keeps the old file if `entries` returns nil.
+  /// Durably replaces the content with the entries that `entries` returns. Keeps the old file if `entries` returns nil.
   func write(
     _ entries: @escaping @Sendable () -> [DownloadListEntry]?
   ) async throws(TransferError) {
@@ -281,7 +284,7 @@ final class DownloadListFile: Sendable {
   }
 
   private func replace(_ bytes: [UInt8]) throws(TransferError) {
-    // The mode is set at creation: no other user can open the file before.
+    // The mode is set at creation, so that no other user can ever open the file.
     let file = try files.createAnew("\(name).new", mode: 0o600)
     do {
       try file.write(bytes)
@@ -294,8 +297,8 @@ final class DownloadListFile: Sendable {
     try files.sync()
   }
 
-  /// Appends a line with the file that `file` returns for the entry `id`. On return the line survives the end of the process,
-  /// but perhaps not a power failure. If the line cannot be written, that is not an error.
+  /// Appends a line that records the file of the entry `id`; no line if `file` returns nil. On return, the line survives the
+  /// end of the process, but perhaps not a power failure. A line that cannot be written is not an error.
   func add(_ id: String, _ file: @escaping @Sendable () -> PublishedFile?) async {
     await io.run {
       let encoder = JSONEncoder()
@@ -303,7 +306,7 @@ final class DownloadListFile: Sendable {
       guard let file = file(), let list = self.current.withLock(\.self),
         let line = try? encoder.encode(Line(entry: id, file: file)), let size = try? list.size()
       else { return }
-      // The line before may be incomplete.
+      // The previous line may be incomplete.
       let bytes = [UInt8(ascii: "\n")] + line + [UInt8(ascii: "\n")]
       unsafe bytes.withUnsafeBytes { unsafe try? list.write($0, at: size) }
     }

@@ -35,7 +35,7 @@ struct AttemptProgress: Sendable {
   var rate: Double?
 }
 
-/// The work of a queue's download whose attempts another downloader makes, such as a fake.
+/// Runs the attempts of a queue's download with another downloader, such as a fake.
 final class RelayWork: DownloadWork {
   private struct Run: Sendable {
     weak var outer: Download?
@@ -68,11 +68,11 @@ final class RelayWork: DownloadWork {
     return result
   }
 
-  /// Passes an event on. The outer download sends its states and its end itself.
+  /// Passes an event to the outer download, which sends changes of its state and its end itself.
   private func relay(_ event: DownloadEvent, to download: Download) {
     switch event {
     case .response(let response):
-      // A response that came before the events was read from the download.
+      // If the response came before the first event, `attempt(_:)` has already passed it on.
       guard download.response != response else { return }
       download.shared.withLock { $0.response = response }
       download.tell(event)

@@ -2,8 +2,8 @@ public import FoundationEssentials
 
 /// A type that starts downloads: a ``Downloader``, a ``DownloadQueue``, or a fake in your own tests.
 ///
-/// A fake implements ``start(_:from:)`` and returns downloads that ``Download/init(_:script:)`` creates. If your code asks for
-/// responses without a file, the fake implements ``data(from:options:)`` or ``head(_:options:)`` as well.
+/// A fake implements ``start(_:from:)`` and returns downloads that ``Download/init(_:script:)`` creates. If your code also
+/// calls ``data(from:options:)`` or ``head(_:options:)``, the fake implements these functions, too.
 public protocol Downloading: Sendable {
   /// Starts a download and returns immediately. Pass `data` to continue a paused or interrupted download.
   func start(_ request: DownloadRequest, from data: ResumeData?) -> Download
@@ -57,7 +57,7 @@ extension Downloading {
   /// download fails as `pathConflict` before Haul sends a request.
   ///
   /// If `path` is in another directory of the same file system, the partial file moves there. On another file system, the
-  /// download fails as `pathConflict`. `data` do not contain `options`: pass the options again.
+  /// download fails as `pathConflict`. Resume data do not contain options: pass the options again.
   @discardableResult
   public func start(
     resumingFrom data: ResumeData, to path: String, options: DownloadOptions = DownloadOptions()
@@ -116,7 +116,7 @@ extension Downloading {
 }
 
 extension Download {
-  /// The file, for a call that waits. Cancelling the task cancels the download; the call still waits for its end.
+  /// The file. Cancelling the waiting task cancels the download, but the call still waits for the download to end.
   fileprivate var valueOfCall: DownloadedFile {
     get async throws {
       await withTaskCancellationHandler {

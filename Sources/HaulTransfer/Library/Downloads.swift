@@ -71,7 +71,7 @@ public struct Downloads: AsyncSequence, Sendable {
     } onCancel: {
       download.cancel()
     }
-    // No partial file is left after a failure.
+    // Leave no partial file after a failure.
     if case .failure = result {
       download.cancel()
       await download.untilRemoved()
@@ -87,7 +87,7 @@ public struct Downloads: AsyncSequence, Sendable {
     Iterator(stream.makeAsyncIterator(), owner, demand)
   }
 
-  /// An iterator over the results. The iterator cancels the remaining downloads when the iterator is released.
+  /// An iterator over the results. When it is released, it cancels the remaining downloads.
   public struct Iterator: AsyncIteratorProtocol {
     private var results: AsyncStream<DownloadResult>.Iterator
     private let owner: Owner

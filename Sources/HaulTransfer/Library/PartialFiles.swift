@@ -9,7 +9,7 @@ public struct PartialFile: Sendable, Hashable {
 }
 
 extension Downloader {
-  /// Lists the partial files in a directory, except those that a download of a process on this machine uses. Blocks.
+  /// Lists the partial files in a directory, except those in use by any process on this machine. Blocks.
   ///
   /// Saved resume data may still refer to some of these files: compare ``ResumeData/partialFile``.
   ///
@@ -20,8 +20,7 @@ extension Downloader {
     }
   }
 
-  /// Removes the partial files in a directory, except those that a download uses and those that the resume data in `kept` name.
-  /// Blocks.
+  /// Removes the partial files in a directory, except files in use and files of the resume data in `kept`. Blocks.
   ///
   /// Caution: this call also removes the partial file of a suspended download, and of a download that waits for its next
   /// attempt. To keep such a file, pass the ``Download/resumeData`` of the download in `kept`.

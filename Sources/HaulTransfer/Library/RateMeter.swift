@@ -1,7 +1,6 @@
 import Glibc
 
-/// The rate in bytes per second, smoothed over about two seconds and unbiased from the start. It reads no clock: callers pass
-/// the time.
+/// Measures a rate in bytes per second, smoothed over about two seconds. It reads no clock: callers pass the time.
 ///
 /// The rate is a weighted mean of the bytes in each interval. The weights add up to one from the beginning, so that a steady
 /// rate is correct immediately.
@@ -10,7 +9,7 @@ struct RateMeter: Sendable {
 
   /// The time in seconds after which the weight of an interval falls to 1/e.
   private static let time = 2.0
-  /// The shortest interval. A shorter one is joined with the next.
+  /// The shortest interval. A shorter interval is joined with the next one.
   private static let shortest = Duration.milliseconds(100)
 
   private var last: (fetched: Int64, at: Instant)?
@@ -22,10 +21,10 @@ struct RateMeter: Sendable {
 
   /// Records that `fetched` bytes have arrived in total: the first after `since`, the last at `received`.
   mutating func update(fetched: Int64, since: Instant, received: Instant, now: Instant) {
-    // Another attempt counts from zero.
+    // A new attempt counts from zero.
     if let last, fetched < last.fetched || last.at < since { self.last = nil }
     let (before, begin) = last ?? (0, since)
-    // Until the next bytes arrive, nothing is known. After a second without bytes, the rate falls.
+    // While no bytes arrive, the rate stays the same for one second, then falls.
     let end = fetched > before ? received : now
     guard end - begin >= (fetched > before ? Self.shortest : .seconds(1)) else { return }
     let seconds = (end - begin) / .seconds(1)
