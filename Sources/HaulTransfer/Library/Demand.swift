@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Limits how many downloads of a sequence may begin: as many as may run at once, and one more for each result that the caller
-/// has taken.
+/// Limits how many downloads of a sequence may begin: the concurrency limit, plus one for each result that the caller has
+/// handled.
 final class Demand: Sendable {
   private struct State {
     var places: Int

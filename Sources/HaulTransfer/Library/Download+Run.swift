@@ -9,7 +9,8 @@ extension Download {
     DownloadGate.Ticket(download: ObjectIdentifier(self), number: stay)
   }
 
-  /// Puts the download in line. Does nothing if the download is no longer waiting, or if its current stay has another number.
+  /// Puts the download in line. Does nothing if the download is no longer waiting, or if `stay` is not the number of its
+  /// current stay.
   func enter(after stay: Int = 0) {
     let ticket = shared.withLock { state -> DownloadGate.Ticket? in
       guard state.phase == .waiting, state.stay == stay else { return nil }

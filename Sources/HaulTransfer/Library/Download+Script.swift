@@ -8,8 +8,8 @@ public struct DownloadScript: Sendable {
   fileprivate let download: Download
   fileprivate let work: ScriptWork
 
-  /// Sends this progress to all observers of the download. ``Download/events`` gives each value. ``Download/progress`` gives
-  /// only the last value of each quarter of a second.
+  /// Sends this progress to all observers of the download. ``Download/events`` receives each value. ``Download/progress``
+  /// receives only the last value of each quarter of a second.
   public func send(_ progress: DownloadProgress) {
     work.progressNow.withLock { $0 = progress }
     download.shared.withLock { $0.send(progress) }
@@ -29,8 +29,8 @@ public struct DownloadScript: Sendable {
 
 extension Download {
   /// Creates a download without network and files, for tests of your own code. The download begins immediately. The download
-  /// ends with the file that `script` returns, or with the error that `script` throws. An error other than a ``TransferError``
-  /// counts as thrown by ``DownloadOptions/validate``.
+  /// ends with the file that `script` returns, or with the error that `script` throws. Haul handles an error other than a
+  /// ``TransferError`` as if ``DownloadOptions/validate`` had thrown it.
   ///
   /// ``cancel()``, ``pause()`` and ``suspend()`` cancel the script's task. If the script throws a `CancellationError`, the
   /// download ends as `cancelled`. After ``resume()`` the script runs again from its beginning.
@@ -43,7 +43,7 @@ extension Download {
   }
 }
 
-/// The work of a download that plays a script.
+/// Runs the script of a download.
 private final class ScriptWork: DownloadWork {
   let progressNow = Mutex<DownloadProgress?>(nil)
   private let script: @Sendable (DownloadScript) async throws -> DownloadedFile

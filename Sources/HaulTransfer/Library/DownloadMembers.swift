@@ -17,7 +17,7 @@ final class DownloadMembers: Sendable {
     var writer: Task<Void, Never>?
     /// The number of calls of ``save()`` in progress.
     var saves = 0
-    /// Whether the queue was released. Then no download is added or saved any more.
+    /// Whether the queue was released. After that, the program can no longer add downloads or call ``save()``.
     var isLetGo = false
     /// Whether another queue may use the list.
     var isReleased = false
@@ -69,8 +69,8 @@ final class DownloadMembers: Sendable {
     write()
   }
 
-  /// Records which file is about to get its name. If the process dies after that and before the next write of the list,
-  /// the list has an entry whose file already exists.
+  /// Records which file is about to get its name. If the process dies before the next write of the list, this record shows that
+  /// the download is complete.
   func willPublish(_ part: PartFile, length: Int64, of download: Download) async {
     let (number, id) = state.withLock { state in
       let number = state.numbers[ObjectIdentifier(download)]
@@ -81,7 +81,7 @@ final class DownloadMembers: Sendable {
       guard let identity = try? part.identity() else { return nil }
       let published = PublishedFile(
         identity: identity, length: length, chosenName: download.chosenName)
-      // The next write of the list includes it too.
+      // The next write of the list includes this record, too.
       self.state.withLock { state in
         if state.ids[number] != nil { state.published[number] = published }
       }
@@ -102,7 +102,7 @@ final class DownloadMembers: Sendable {
         }
         return true
       case .state(.paused) where state.isLetGo && file == nil:
-        // The program can no longer resume it.
+        // The program can no longer resume this download.
         state.downloads[number] = nil
         return true
       case .state(.paused), .state(.waiting), .saved: return true
@@ -162,7 +162,7 @@ final class DownloadMembers: Sendable {
         state.isLetGo && state.downloads.isEmpty && state.writer == nil && state.saves == 0
       if isIdle {
         state.isReleased = true
-        // These downloads hold this object, too.
+        // These downloads refer to this object, so both would stay in memory.
         state.ended = [:]
         state.numbers = [:]
       }
@@ -228,7 +228,7 @@ final class DownloadMembers: Sendable {
     }
   }
 
-  /// Returns the present entries, including changes that no event has reported yet; nil if `ifChanged` and nothing has
+  /// Returns the present entries, including changes that no event has reported yet; nil if `ifChanged` is true and nothing has
   /// changed.
   private func entries(ifChanged: Bool) -> [DownloadListEntry]? {
     state.withLock { state in

@@ -82,10 +82,10 @@ public struct DownloadOptions: Sendable {
 
   /// The time limit for making a connection; nil uses the downloader's limit.
   public var connectTimeout: Duration?
-  /// The longest time that the server may send nothing; nil uses the downloader's limits.
+  /// The maximum time without data from the server; nil uses the downloader's limits.
   public var stallTimeout: Duration?
   /// The time limit for the whole download, including waits and pauses; nil for no limit. The time begins when the download
-  /// first runs. The bytes that are durable when the time ends can be used to resume the download.
+  /// first runs. When the time ends, Haul keeps the durable bytes, so you can resume the download.
   public var timeout: Duration?
   /// A rate limit in bytes per second. Downloads with the same `RateLimit` object share the limit. Nil for no limit.
   public var rateLimit: RateLimit?
@@ -140,7 +140,8 @@ extension TransferRequest {
     stallTimeout = options.stallTimeout
   }
 
-  /// Returns the source record of the existing file at the path; nil if the request should not ask for changes.
+  /// Returns the source record of the existing file at the path; nil if the request should not ask whether the source has
+  /// changed.
   ///
   /// - Parameter stands: Whether a file exists at the path.
   static func present(_ url: WebURL, _ options: DownloadOptions, stands: Bool) -> SourceRecord? {

@@ -8,7 +8,7 @@ import Synchronization
 ///     let downloads = requests.map { queue.start($0) }
 ///
 /// Each download is a ``Download``: you can observe, pause and cancel it separately, even while it waits for its turn.
-/// Downloads continue after the queue is released. If only results matter, use
+/// Downloads continue after the queue is released. If you need only the results, use
 /// ``Downloading/downloads(_:maxConcurrent:continueAfterFailure:)``, which starts each download only when its turn comes, even
 /// in a long list.
 public final class DownloadQueue: Downloading {
@@ -42,7 +42,7 @@ public final class DownloadQueue: Downloading {
   /// entry needs. The list holds URLs, which may be secrets, so only the owner of the list file may read it. The list does not
   /// hold credentials, logins, functions such as ``DownloadOptions/validate``, proxies or rate limits. `restoring` may add
   /// these options to each request that was read. A POST or PUT is never in the list. If `isSuspended` is true, no download
-  /// begins before ``isSuspended`` is set to false.
+  /// begins until you set ``isSuspended`` to false.
   ///
   /// The queue keeps the list locked until ``Downloader/shutdown()`` returns, or until the queue is released and its last
   /// download has ended.
@@ -210,8 +210,8 @@ public final class DownloadQueue: Downloading {
     return downloads
   }
 
-  /// Cancels a download, if unfinished, and removes the download from the list. Returns when the partial file is removed. The
-  /// partial file stays if another download continues it.
+  /// Removes a download from the queue, and cancels the download if it has not ended. Returns when the partial file is removed.
+  /// The partial file stays if another download continues it.
   ///
   /// If `deletingFile` is true, the function also deletes the complete file, but only if this download created it. An older
   /// file that was accepted as the result (`.skip`) stays. A newer file that has replaced the complete file stays, too.
@@ -227,8 +227,8 @@ public final class DownloadQueue: Downloading {
     }
   }
 
-  /// Writes the list, and returns when the list in its present state is durable. For a queue without a list, this does nothing.
-  /// The queue also writes the list within a second of each change. ``Downloader/shutdown()`` writes it for the last time.
+  /// Writes the list, and returns when the list is durable. Does nothing for a queue without a list. The queue also writes the
+  /// list within a second of each change. ``Downloader/shutdown()`` writes it for the last time.
   ///
   /// - Throws: `diskFull`, `io` or a similar error if the list cannot be written. The previous list stays.
   public func save() async throws(TransferError) { try await members.save() }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The unfinished downloads of a downloader, so that they end when the downloader ends.
+/// Keeps track of the unfinished downloads of a downloader, and ends them when the downloader shuts down.
 final class DownloadRegistry: Sendable {
   private struct Entry: Sendable {
     weak var download: Download?
@@ -20,7 +20,7 @@ final class DownloadRegistry: Sendable {
     var claims: [DownloadTarget.Place: ObjectIdentifier] = [:]
     /// The place of each of these downloads.
     var claimed: [ObjectIdentifier: DownloadTarget.Place] = [:]
-    /// The resume data of downloads that failed and are in no list, by the names of the partial files.
+    /// The resume data of downloads that failed and are in no list. The key is the name of the partial file.
     var left: [String: ResumeData] = [:]
     /// The number of partial files that are being removed.
     var pending = 0
@@ -48,7 +48,7 @@ final class DownloadRegistry: Sendable {
     }
   }
 
-  /// Registers a list that is written when the downloader ends.
+  /// Registers a list that is written when the downloader shuts down.
   func add(_ list: DownloadMembers) {
     state.withLock { state in
       state.lists.removeAll { $0.members == nil }

@@ -44,7 +44,7 @@ public indirect enum DownloadEvent: Sendable {
   case finished(Result<DownloadedFile, TransferError>)
 }
 
-/// Receives every event of every download of a ``Downloader``, for logs and metrics.
+/// Receives the events of every download of a ``Downloader``, except progress, for logs and metrics.
 public protocol DownloadMonitor: AnyObject, Sendable {
   /// Handles an event. Haul calls this method on the thread of the event, which may be the network's thread, so the method must
   /// return soon. Events of one download arrive one after another; events of several downloads may arrive at the same time.

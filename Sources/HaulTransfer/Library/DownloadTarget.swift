@@ -2,7 +2,7 @@ import FoundationEssentials
 import HaulSystem
 import Synchronization
 
-/// The place of a download's file and of its part file, which lie side by side. Every call blocks.
+/// The directory of a download, where its part file and its final file belong. Every call blocks.
 struct DownloadTarget: Sendable {
   let parts: PartDirectory
   private let directory: String
@@ -39,7 +39,7 @@ struct DownloadTarget: Sendable {
     destination = Destination(root: root, isRootShared: false)
   }
 
-  /// Returns the target with the chosen name; the target itself if it already has a name.
+  /// Returns the target with the chosen name. Returns the target unchanged if it already has a name, or if `chosen` is nil.
   ///
   /// - Throws: `path_conflict`, as ``below(_:_:)`` does.
   func named(_ chosen: String?) throws(TransferError) -> DownloadTarget {
@@ -76,7 +76,7 @@ struct DownloadTarget: Sendable {
     return (directory.isEmpty ? "/" : String(directory), String(path[path.index(after: slash)...]))
   }
 
-  /// Returns the directory at which a relative path begins now; nil if `path` is absolute.
+  /// Returns the current working directory if `path` is relative; nil if `path` is absolute.
   static func base(of path: String) -> String? {
     path.hasPrefix("/") ? nil : FileManager.default.currentDirectoryPath
   }
@@ -86,7 +86,7 @@ struct DownloadTarget: Sendable {
     path.hasPrefix("/") || base.isEmpty ? path : "\(base)/\(path)"
   }
 
-  /// A path in the file system that is equal however the directory is spelled.
+  /// The identity of a path. All spellings of the same directory give equal values.
   struct Place: Hashable {
     /// The directory.
     let device: UInt64
@@ -110,7 +110,7 @@ struct DownloadTarget: Sendable {
   /// The text between the file's name and the random number in the names of part files.
   static let mark = ".haul-part-"
 
-  /// Returns a unique hidden name of at most 255 bytes.
+  /// Returns a unique hidden name for a part file, of 255 bytes or less.
   func newPartName() -> String {
     let end = Self.mark + String(UInt64.random(in: 0...(.max)), radix: 36)
     // Twelve bytes are left for the number of a second part.
@@ -193,7 +193,7 @@ struct DownloadTarget: Sendable {
         part: part.name, inode: part.inode, of: parts, at: name, in: parent,
         policy: options.ifExists)
     } catch {
-      // `Destination` knows no path above its root.
+      // `Destination` knows only paths below its root. These errors get the whole path here.
       switch error.errorClass {
       case .exists: throw .exists(path(name))
       case .pathConflict where error == .directory("\(name)"): throw .directory(path(name))
@@ -237,8 +237,8 @@ struct DownloadTarget: Sendable {
 // MARK: - Files of a killed process
 
 extension DownloadTarget {
-  /// Removes the partial files of the targets of `entries`, except files that a download uses, that `isNeeded` accepts, or that
-  /// the resume data of `left` name. Files that cannot be checked or removed stay. Blocks.
+  /// Removes the partial files that belong to `entries`. A file stays if a download uses it, if `isNeeded` returns true, if the
+  /// resume data of `left` name it, or if it cannot be checked or removed. Blocks.
   static func discardParts(
     of entries: [DownloadListEntry], keepingThoseOf left: [DownloadListEntry],
     unless isNeeded: (String) -> Bool
@@ -250,7 +250,7 @@ extension DownloadTarget {
       let parts = PartDirectory(root, locksParts: true)
       let names = Set(list.map(\.1))
       for part in (try? parts.names(startingWith: ".")) ?? [] where isPart(part, ofAny: names) {
-        // This includes an empty part of the last second: nothing would look for it again.
+        // Unlike `idleSize(_:)`, this includes an empty part that is less than a second old. Nothing would remove it later.
         if !kept.contains(part), !isNeeded(part) { _ = try? parts.discard(part) }
       }
     }

@@ -20,8 +20,8 @@ public final class Downloader: Downloading {
   private let registry = DownloadRegistry()
   private let monitor: (any DownloadMonitor)?
 
-  /// Creates a downloader, with a thread for the network and four for the disk. The threads end when the downloader and
-  /// its downloads are released. `monitor` receives every event of every download.
+  /// Creates a downloader, with a thread for the network and four for the disk. The threads end when the downloader and its
+  /// downloads are released. `monitor` receives the events of every download, except progress.
   ///
   /// - Precondition: ``DownloaderConfiguration/maxConcurrent`` is positive.
   /// - Throws: `io` if the system does not provide the threads; `io` or `notPermitted` if
@@ -54,8 +54,8 @@ public final class Downloader: Downloading {
     }
   }
 
-  /// Starts a download and returns immediately. If as many other downloads run as ``DownloaderConfiguration/maxConcurrent``
-  /// allows, the download waits for its turn. ``Download/value`` throws the errors.
+  /// Starts a download and returns immediately. If ``DownloaderConfiguration/maxConcurrent`` other downloads are already
+  /// running, the download waits for its turn. ``Download/value`` throws the errors.
   public func start(_ request: DownloadRequest, from data: ResumeData?) -> Download {
     start(request, from: data, behind: nil, members: nil, priority: 0)
   }
@@ -78,7 +78,7 @@ public final class Downloader: Downloading {
   /// Registers the list of a queue, which ``shutdown()`` then writes.
   func keep(_ list: DownloadMembers) { registry.add(list) }
 
-  /// Returns whether an unfinished download continues the partial file of that name, or will continue it.
+  /// Returns whether an unfinished download continues the partial file with this name, or will continue it.
   func continues(_ part: String) -> Bool { registry.continues(part) }
 
   /// Ends all downloads as `cancelled`. Returns when the partial files of these downloads are removed and all connections are

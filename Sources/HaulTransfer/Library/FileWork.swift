@@ -1,12 +1,11 @@
 import HaulSystem
 import Synchronization
 
-/// The work of a download that makes a file: it transfers into a part file beside the file, then gives the
-/// part file the final name.
+/// Downloads a file: transfers the bytes into a part file, then gives the part file the final name.
 final class FileWork: DownloadWork {
   private let engine: Engine
   private let io: IOPool
-  /// The directory at which a relative path begins; nil if the path is absolute.
+  /// The directory where a relative path starts; nil if the path is absolute.
   private let base: String?
   /// The transfer in progress.
   private let transfer = Mutex<PartTransfer?>(nil)
@@ -35,11 +34,11 @@ final class FileWork: DownloadWork {
   static func discard(_ data: ResumeData, _ io: IOPool) async {
     let (saved, directory) = (data.checkpoint, data.checkpoint.directory)
     await io.run {
-      // A program may have made the resume data. Only a partial file is removed, and only if its inode is the right one.
+      // The program may have created the resume data itself. So remove only a partial file, and only if it has the right inode.
       guard saved.part.contains(DownloadTarget.mark), let directory,
         let open = try? FileDescriptor.directory(directory)
       else { return }
-      // If another download uses the part, it stays.
+      // The part stays if another download uses it.
       _ = try? PartDirectory(open, locksParts: true).discard(saved.part, inode: saved.inode)
     }
   }
@@ -75,7 +74,7 @@ final class FileWork: DownloadWork {
     if var moved = transfer.order.resuming?.checkpoint {
       moved.directory = target.directoryPath
       if let moved = ResumeData(moved), moved != data { download.saved(moved) }
-      // The end of this download decides about the partial file.
+      // From now on, this download keeps or removes the partial file.
       if let data { download.registry?.forget(data) }
     } else {
       download.forgetSaved()
@@ -94,14 +93,14 @@ final class FileWork: DownloadWork {
     }
   }
 
-  /// The decision on an attempt before it sends a request.
+  /// What an attempt does, decided before it sends a request.
   private enum Plan: Sendable {
     /// This file counts as the result.
     case existing(DownloadedFile)
     case transfer(PartTransfer, DownloadTarget)
   }
 
-  /// Looks at the disk and makes the transfer. Called on a thread of the pool.
+  /// Checks the disk and creates the transfer. Called on a thread of the pool.
   private func plan(_ download: Download, _ data: ResumeData?) throws(TransferError) -> Plan {
     let url = try WebURL(download.request.url, schemes: WebURL.knownSchemes)
     if url.isFile { download.chooseName(by: url) }
@@ -109,7 +108,7 @@ final class FileWork: DownloadWork {
     let existing = try Self.check(target, for: download)
     var order = try Self.order(download.request, url, target, data?.checkpoint)
     if let existing {
-      // Nothing will be continued.
+      // The part is no longer needed.
       if let part = order.resuming?.part { try? target.parts.remove(part.name) }
       return .existing(existing)
     }
@@ -130,15 +129,16 @@ final class FileWork: DownloadWork {
     return .transfer(transfer, target)
   }
 
-  /// Checks that the file may get its name, as far as that shows before the first byte.
+  /// Checks before the first byte whether the file can get its name.
   ///
   /// - Returns: The file that counts as the result; nil if there is none.
-  /// - Throws: `exists`; `path_conflict` if a directory has the name, or another download will make the file.
+  /// - Throws: `exists` under the policy `fail`; `path_conflict` if a directory has the name, or if another download will
+  ///   create the file.
   private static func check(
     _ target: DownloadTarget, for download: Download
   ) throws(TransferError) -> DownloadedFile? {
     let policy = download.request.options.ifExists
-    // The claim comes before the look at the disk, to prevent this:
+    // The claim comes before the check of the disk, to prevent this order:
     //   no file exists → another download publishes its file and gives up its claim → this download claims the path.
     if let place = try target.place(), let registry = download.registry,
       !registry.claim(place, for: download), policy == .fail
@@ -148,7 +148,7 @@ final class FileWork: DownloadWork {
     return try target.existing(policy)
   }
 
-  /// Makes the download the observer of the request.
+  /// Passes the redirects, requests and responses of the transfer to the download.
   private func observe(
     _ order: inout TransferRequest, _ target: DownloadTarget, by download: Download
   ) {
@@ -160,7 +160,7 @@ final class FileWork: DownloadWork {
     let text = download.request.url
     order.onRequest = { metrics in
       var metrics = metrics
-      // A finished download keeps one copy of its URL.
+      // A finished download then keeps only one copy of its URL.
       if metrics.url == text { metrics.url = text }
       download.shared.withLock { $0.spent.add(metrics) }
     }
@@ -186,7 +186,7 @@ final class FileWork: DownloadWork {
     }
   }
 
-  /// Returns the request, which continues the part that `saved` names if the part exists.
+  /// Creates the request. It continues the part that `saved` names, if that part exists.
   private static func order(
     _ request: DownloadRequest, _ url: WebURL, _ target: DownloadTarget, _ saved: Checkpoint?
   ) throws(TransferError) -> TransferRequest {
@@ -196,7 +196,7 @@ final class FileWork: DownloadWork {
     order.firstCheckpoint = .milliseconds(500)
     // No other worker waits for the part, so a pause may take as long as the disk does.
     order.stopTime = .seconds(60)
-    // The part is opened last, because that may move it.
+    // The part is opened last, because opening may move it.
     if let saved, let part = try target.part(saved) {
       order.partName = saved.part
       order.resuming = (saved, part)
@@ -213,7 +213,7 @@ final class FileWork: DownloadWork {
     _ download: Download
   ) throws(TransferError) -> DownloadedFile {
     do throws(TransferError) {
-      // This includes a download that was cancelled with its last byte.
+      // The download may have been cancelled while the last byte arrived.
       guard case .complete(let part, let length) = outcome, !download.isCancelled else {
         if case .failed(let error) = outcome {
           // The response has named an existing file.
@@ -246,7 +246,7 @@ final class FileWork: DownloadWork {
     }
   }
 
-  /// Removes part files. A file that cannot be removed stays, because only the download's own result counts.
+  /// Removes part files. Ignores errors, because only the download's own result counts.
   private static func remove(_ names: [String], _ target: DownloadTarget) {
     for name in names { try? target.parts.remove(name) }
   }

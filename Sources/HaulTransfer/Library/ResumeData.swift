@@ -1,7 +1,7 @@
-/// The data with which a paused or interrupted download continues. Any process on the machine that has the partial file can use
-/// the data. The data count only durable bytes.
+/// The data for continuing a paused or interrupted download. Any process on the machine that has the partial file can use the
+/// data. ``bytes`` counts only durable bytes.
 public struct ResumeData: Sendable, Hashable {
-  /// Holds the checkpoint, so that a waiting download needs memory for a reference only.
+  /// Holds the checkpoint, so that each waiting download stores only a reference.
   private final class Box: Sendable {
     let checkpoint: Checkpoint
 
@@ -29,7 +29,7 @@ public struct ResumeData: Sendable, Hashable {
 
   /// Reads the JSON that ``json()`` returns.
   ///
-  /// - Throws: `io` for any other bytes.
+  /// - Throws: `io` if the bytes are not resume data.
   public init(json: [UInt8]) throws(TransferError) {
     guard let data = ResumeData(try? Checkpoint(resumeData: json)) else {
       throw TransferError(.io, "the JSON is not resume data")
@@ -37,7 +37,8 @@ public struct ResumeData: Sendable, Hashable {
     self = data
   }
 
-  /// Returns JSON for a file or a database. The JSON holds the URL, which may be secret, and no other secret.
+  /// Returns the resume data as JSON, for a file or a database. The JSON contains the URL, which may be secret, and no other
+  /// secret.
   public func json() throws(TransferError) -> [UInt8] {
     do {
       return try checkpoint.resumeData()
@@ -83,6 +84,6 @@ extension ResumeData: Codable {
 }
 
 extension ResumeData: CustomStringConvertible {
-  /// The finished bytes, such as `150000 of 300000 bytes`. The text never has the URL, which may be secret.
+  /// The number of durable bytes, such as `150000 of 300000 bytes`. The text never contains the URL, which may be secret.
   public var description: String { "\(bytes) of \(expected) bytes" }
 }
