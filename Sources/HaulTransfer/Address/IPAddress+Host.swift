@@ -6,7 +6,7 @@ extension IPAddress {
       host.first == "["
       ? host.dropFirst().prefix { $0 != "]" } : host.prefix { $0 != ":" }
     if name == "localhost" { return IPAddress("127.0.0.1") }
-    // Few hosts begin like an address. The others are not parsed.
+    // Few hosts begin like an address. Do not parse the others.
     guard host.first == "[" || host.first?.isWholeNumber == true else { return nil }
     return IPAddress(String(name))
   }

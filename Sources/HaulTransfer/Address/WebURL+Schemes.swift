@@ -13,7 +13,7 @@ extension WebURL {
   /// The error for an FTP or SFTP URL that does not name a single file; nil for all other URLs.
   ///
   /// If the path ends in a slash or in `%2F`, libcurl lists a directory, and Haul would save the list as a file. URLs with
-  /// `;type=` (RFC 1738 §3.2.2) are refused because libcurl may then change the line ends of the file.
+  /// `;type=` (RFC 1738 §3.2.2) are refused because libcurl may then change the line endings of the file.
   package var noFile: TransferError? {
     guard isFile else { return nil }
     let why: String? =

@@ -42,7 +42,7 @@ extension WebURL {
     }
   }
 
-  /// Returns a path without `.` and `..`. If the path ends in one of them, the result ends in a slash.
+  /// Returns a path without `.` and `..`. If the last segment is `.` or `..`, the result ends in a slash.
   private static func withoutDots(_ path: Substring) -> Substring {
     let segments = path.split(separator: "/", omittingEmptySubsequences: false)
     guard segments.contains(where: { $0 == "." || $0 == ".." }) else { return path }

@@ -3,8 +3,8 @@ internal import HaulCLibcurl
 
 /// A URL, parsed by libcurl, so that the URL that Haul checks is the URL that libcurl fetches.
 ///
-/// Spaces and bytes beyond ASCII are percent-encoded, numeric IPv4 hosts are written in the usual way, and the fragment is
-/// dropped. Path and query otherwise stay as submitted, including dot segments and an empty query. Requests use the form in
+/// Spaces and bytes beyond ASCII are percent-encoded, numeric IPv4 hosts are written as four decimal numbers, and the fragment
+/// is dropped. Path and query otherwise stay as submitted, including dot segments and an empty query. Requests use the form in
 /// ``wire``.
 package struct WebURL: Sendable, Hashable {
   /// The whole URL, including any credentials. Do not show it: show ``redacted``.
@@ -36,7 +36,7 @@ package struct WebURL: Sendable, Hashable {
   package init(
     _ text: String, schemes: Set<String> = WebURL.webSchemes
   ) throws(TransferError) {
-    // libcurl reads `http:///a` as `http://a/`; RFC 9110 §4.2.1 has no use for a URL without host.
+    // libcurl reads `http:///a` as `http://a/`; RFC 9110 §4.2.1 makes a URL without host invalid.
     let rest = Substring(text.utf8.drop { $0 != UInt8(ascii: ":") })
     guard !rest.hasPrefix(":///") else { throw .noHost }
     // libcurl reads `http:/a` as `http://a/` too.
@@ -46,8 +46,8 @@ package struct WebURL: Sendable, Hashable {
     try self.init(parser, hasEmptyQuery: Self.hasEmptyQuery(text), schemes: schemes)
   }
 
-  /// Returns whether a URL or reference ends in `?`. libcurl drops this `?`, although it makes another URL (RFC 3986
-  /// §6.2.3).
+  /// Returns whether a URL or reference ends in `?`. libcurl drops this `?`, although a URL with an empty query is a different
+  /// URL (RFC 3986 §6.2.3).
   private static func hasEmptyQuery(_ text: String) -> Bool {
     guard text.utf8.contains(UInt8(ascii: "?")) else { return false }
     let reference = text.utf8.prefix { $0 != UInt8(ascii: "#") }
@@ -69,7 +69,7 @@ package struct WebURL: Sendable, Hashable {
     parser.clear(CURLUPART_USER)
     parser.clear(CURLUPART_PASSWORD)
     let reference = location.prefix { $0 != "#" }
-    // For an empty reference, libcurl 7.88 returns the directory, and RFC 3986 §5.2.2 the same document.
+    // An empty reference means the same document (RFC 3986 §5.2.2). libcurl 7.88 would return its directory.
     if !reference.isEmpty { try parser.set(String(reference), 0) }
     return try WebURL(
       parser, hasEmptyQuery: !reference.isEmpty && Self.hasEmptyQuery(String(reference)),
@@ -162,8 +162,8 @@ package struct WebURL: Sendable, Hashable {
   }
 
   /// Returns the host; nil if there is none. Converts a host name with letters beyond ASCII to its DNS form first. libcurl asks
-  /// the locale for the name's encoding, and a program's locale is `C` unless the program sets another. So this thread gets
-  /// another locale during the call.
+  /// the locale for the name's encoding, and a program's locale is `C` unless the program sets another. So this thread uses a
+  /// UTF-8 locale during the call.
   func hostInASCII() throws(TransferError) -> String? {
     guard let host = get(CURLUPART_HOST) else { return nil }
     if host.utf8.allSatisfy({ $0 < 0x80 }) { return host }
@@ -173,7 +173,8 @@ package struct WebURL: Sendable, Hashable {
     guard let spelled, unsafe curl_url_set(handle, CURLUPART_HOST, spelled, 0) == CURLUE_OK,
       let text = get(CURLUPART_URL)
     else { throw .badHost }
-    // Digits of other scripts are now digits of an address. libcurl reads an address only as part of a URL.
+    // The name may now be an IP address, because digits of other scripts became ASCII digits. libcurl recognizes an IP address
+    // only when it parses a whole URL.
     try set(text, 0)
     return get(CURLUPART_HOST)
   }

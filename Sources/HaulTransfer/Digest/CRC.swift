@@ -1,8 +1,7 @@
-/// A cyclic redundancy check that is being computed. Its bits are reflected, its first value is all ones, and its
-/// result is inverted.
+/// A cyclic redundancy check that is being computed. Its bits are reflected, its initial value is all ones, and its result is
+/// inverted.
 ///
-/// A step takes eight bytes. The entry `256 * k + b` of the table is the check of the byte `b` followed by `k` zero
-/// bytes.
+/// A step processes eight bytes. The entry `256 * k + b` of the table is the check of the byte `b` followed by `k` zero bytes.
 struct CRC: Sendable {
   /// The lookup table of a polynomial.
   struct Table: Sendable {
@@ -30,7 +29,7 @@ struct CRC: Sendable {
       self.byteCount = byteCount
     }
 
-    /// A check with all bits set.
+    /// A value with all bits set.
     fileprivate var ones: UInt64 { .max >> (64 - 8 * byteCount) }
   }
 

@@ -1,7 +1,7 @@
 import HaulCLibcrypto
 
 /// A checksum algorithm that a job may require or a server may use. The cases are in order of preference: Haul uses the first
-/// one that is available.
+/// available case.
 public enum DigestAlgorithm: String, Sendable, CaseIterable, Codable {
   /// SHA-256 (RFC 9530 §5).
   case sha256 = "sha-256"
@@ -30,8 +30,7 @@ public enum DigestAlgorithm: String, Sendable, CaseIterable, Codable {
     }
   }
 
-  /// Finds the algorithm by its name, such as `sha-256` or `SHA256`. `sha` is SHA-1, as in RFC 3230. nil for any other
-  /// text.
+  /// Finds the algorithm by its name, such as `sha-256` or `SHA256`. `sha` is SHA-1, as in RFC 3230. Nil for any other text.
   init?(spelled text: String) {
     let plain = text.lowercased().filter { $0 != "-" }
     if plain == "sha" {
@@ -54,7 +53,7 @@ public enum DigestAlgorithm: String, Sendable, CaseIterable, Codable {
     }
   }
 
-  /// Whether this process can compute the algorithm.
+  /// Whether this process can compute digests with the algorithm.
   var isComputable: Bool { (try? DigestContext(self)) != nil }
 
   /// The method of libcrypto; nil for a cyclic redundancy check.
@@ -91,7 +90,7 @@ public enum DigestAlgorithm: String, Sendable, CaseIterable, Codable {
   ///
   /// - Throws: `digest` if libcrypto does not have the algorithm, such as MD5 under FIPS.
   init(_ algorithm: DigestAlgorithm) throws(TransferError) {
-    // EVP_MD_CTX_new only allocates memory, and Swift's own allocations end the process too.
+    // EVP_MD_CTX_new fails only without free memory. Swift's own allocations then end the process, too.
     guard let context = unsafe EVP_MD_CTX_new() else { fatalError("out of memory") }
     check = algorithm.table.map(CRC.init)
     if check == nil, unsafe EVP_DigestInit_ex(context, algorithm.method, nil) != 1 {
@@ -119,7 +118,7 @@ public enum DigestAlgorithm: String, Sendable, CaseIterable, Codable {
   /// Returns the digest of the message so far. More bytes may be added afterwards.
   func finish() -> [UInt8] {
     if let check { return check.finish() }
-    // This only allocates, as in the initialiser.
+    // This fails only without free memory, as in the initialiser.
     guard let copy = unsafe EVP_MD_CTX_new() else { fatalError("out of memory") }
     defer { unsafe EVP_MD_CTX_free(copy) }
     unsafe EVP_MD_CTX_copy_ex(copy, context)

@@ -11,10 +11,9 @@ public struct ExpectedDigest: Sendable, Hashable {
   /// Reads a digest: `algorithm=digest`, or only 32, 40, 64 or 128 hexadecimal digits (MD5, SHA-1, SHA-256 or SHA-512, by
   /// length). A file name may follow the digits, as in a line of `SHA256SUMS`; Haul ignores the name.
   ///
-  /// The algorithm is spelled as in RFC 9530 or without its hyphen. Upper and lower case are equal. The digest is in
-  /// hexadecimal, in base64, or in base64 between colons, as RFC 9530 writes it. Other accepted forms are `sha256:HEX`,
-  /// `sha256-BASE64` (Subresource Integrity), and `SHA256 (name) = HEX`, as BSD's tools write it. White space around the text
-  /// does not count.
+  /// The algorithm is spelled as in RFC 9530 or without its hyphen. Case does not matter. The digest is in hexadecimal, in
+  /// base64, or in base64 between colons, as RFC 9530 writes it. Other accepted forms are `sha256:HEX`, `sha256-BASE64`
+  /// (Subresource Integrity), and `SHA256 (name) = HEX`, as BSD's tools write it. White space around the text is ignored.
   ///
   /// - Throws: a ``TransferError`` of class `digest` for any other text. The message quotes the text.
   public init(_ text: String) throws(TransferError) {

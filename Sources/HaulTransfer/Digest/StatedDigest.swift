@@ -1,6 +1,6 @@
 /// The digests that a response states.
 extension ResponseHead {
-  /// The digest of the whole representation as sent, including content codings, by the strongest stated algorithm. nil if the
+  /// The digest of the whole representation as sent, including content codings, with the strongest stated algorithm. Nil if the
   /// response states no digest that this process can compute. An algorithm is ignored if the response states different digests
   /// for it.
   ///
@@ -21,12 +21,12 @@ extension ResponseHead {
     return !same.isEmpty && !same.contains(digest)
   }
 
-  /// All readable digests of the whole.
+  /// All readable digests of the whole file.
   ///
-  /// Repr-Digest (RFC 9530 §3), Digest (RFC 3230 §4.3.2) and Google's field describe the whole, even if the server
-  /// sends only a part. Content-Digest (RFC 9530 §2), Content-MD5 (RFC 1864) and Amazon's fields describe what the
-  /// server sends, so they count only in a 200. Haul ignores the digest of a part: it says nothing about the file, and
-  /// it is useless once the part breaks off. A digest of the whole finds the damage that TCP or TLS let through.
+  /// Repr-Digest (RFC 9530 §3), Digest (RFC 3230 §4.3.2) and Google's field describe the whole file, even if the server sends
+  /// only a part. Content-Digest (RFC 9530 §2), Content-MD5 (RFC 1864) and Amazon's fields describe what the server sends, so
+  /// they count only in a 200. Haul ignores the digest of a part: it says nothing about the file, and it is useless if the part
+  /// breaks off. A digest of the whole file finds damage that TCP or TLS did not detect.
   private var statedDigests: [ExpectedDigest] {
     let ofWhole = digests("Repr-Digest") + digests("Digest") + googleDigests
     guard status == 200 else { return ofWhole }

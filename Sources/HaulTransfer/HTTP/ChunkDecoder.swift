@@ -29,8 +29,8 @@ struct ChunkDecoder: Sendable {
     if case .done = state { true } else { false }
   }
 
-  /// Takes the next bytes of the body. Returns the ranges of the content in them, in ascending order. Bytes after the
-  /// end are ignored.
+  /// Takes the next bytes of the body. Returns the ranges of `bytes` that are content, in ascending order. Bytes after the end
+  /// are ignored.
   mutating func take(_ bytes: UnsafeRawBufferPointer) throws(Malformed) -> [Range<Int>] {
     var content: [Range<Int>] = []
     var index = 0

@@ -16,14 +16,14 @@ extension ResponseHead {
   }
 }
 
-/// The parameters `filename` and `filename*` of a Content-Disposition field, as the server means them.
+/// The parameters `filename` and `filename*` of a Content-Disposition field, decoded.
 private struct DispositionParameters {
   var plain: String?
   var extended: String?
 
   init(_ field: String) {
     var rest = field.unicodeScalars[...]
-    // The type does not change the name.
+    // The disposition type does not affect the name.
     rest = rest.drop { $0 != ";" }
     while rest.popFirst() != nil {
       let name = Self.trimmed(rest.prefix { $0 != "=" && $0 != ";" }).lowercased()
@@ -69,7 +69,7 @@ private struct DispositionParameters {
     return String(text)
   }
 
-  /// Decodes a field. A field that is not UTF-8 is read as Latin-1.
+  /// Decodes a value. A value that is not UTF-8 is read as Latin-1.
   private static func inLatin1(_ text: String) -> String {
     let bytes = HeaderText.bytes(text)
     return String(validating: bytes, as: UTF8.self)

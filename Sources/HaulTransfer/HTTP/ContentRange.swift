@@ -26,7 +26,8 @@ enum ContentRange: Sendable, Equatable {
     try self.init(text)
   }
 
-  /// Reads a value. Servers also write `bytes=` or `bytes:`, no unit at all, and blanks between the numbers.
+  /// Reads a value. Some servers write `bytes=` or `bytes:`, omit the unit, or put blanks between the numbers. This is not an
+  /// error.
   init(_ text: String) throws(Malformed) {
     var scanner = TextScanner(text)
     if scanner.next?.isDigit != true {

@@ -8,7 +8,7 @@ enum FileName {
     var kept = String.UnicodeScalarView(name.filter { !isUnfit($0) })[...]
     kept = kept.drop { $0 == "." || $0.properties.isWhitespace }
     while let last = kept.last, last == "." || last.properties.isWhitespace { kept.removeLast() }
-    // Programs would take a hyphen for an option.
+    // Programs would read a name that begins with a hyphen as an option.
     if kept.first == "-" {
       kept.replaceSubrange(kept.startIndex...kept.startIndex, with: "_".unicodeScalars)
     }
@@ -16,7 +16,7 @@ enum FileName {
     return shortened(String(kept))
   }
 
-  /// The file name if the response has no name and the URL has none.
+  /// The file name if the response and the URL have no usable name.
   static let unknown = "download"
 
   /// Returns the last name in the path of a URL, made safe for a file; nil if the path has none.
@@ -46,7 +46,7 @@ enum FileName {
     return name[dot...].utf8.count > 64 ? name.endIndex : dot
   }
 
-  /// Returns `stem` followed by `rest`. If they have more than 255 bytes together, the stem is shortened at the end.
+  /// Returns `stem` followed by `rest`. If the result would be longer than 255 bytes, the stem is shortened at the end.
   static func shortened(_ stem: Substring, _ rest: String) -> String {
     var bytes = stem.utf8.prefix(max(0, 255 - rest.utf8.count))
     guard bytes.count < stem.utf8.count else { return stem + rest }

@@ -16,7 +16,7 @@ struct HTTPDate: Sendable, Hashable, Comparable {
   /// The time as IMF-fixdate, such as `Sun, 06 Nov 1994 08:49:37 GMT`.
   var text: String { CalendarFields(self).fixdate }
 
-  /// The last second of the year 9999. curl_getdate(3) also returns later times, for text that is no date.
+  /// The last second of the year 9999. curl_getdate(3) also returns later times, for text that is not a date.
   private static let lastSecond: Int64 = 253_402_300_799
 
   static func < (one: HTTPDate, other: HTTPDate) -> Bool { one.seconds < other.seconds }
@@ -24,8 +24,8 @@ struct HTTPDate: Sendable, Hashable, Comparable {
   /// Reads the three formats that a recipient must understand (IMF-fixdate, RFC 850, asctime), and other formats that
   /// curl_getdate(3) reads, such as `Sun, 6 Nov 1994 08:49:37 +0000`.
   ///
-  /// In the three formats, case matters. The day's name must exist, but need not fit the date. `now` sets the century for the
-  /// two-digit years of RFC 850: a year more than 50 years ahead is in the past.
+  /// In the three formats, case matters. The day's name must be a weekday, but need not match the date. `now` sets the century
+  /// for the two-digit years of RFC 850: a year more than 50 years ahead is in the past.
   init?(_ text: String, now: HTTPDate) {
     if let fields = CalendarFields(fixdate: text) ?? CalendarFields(asctime: text)
       ?? CalendarFields(rfc850: text, currentYear: CalendarFields.year(of: now))
@@ -69,7 +69,8 @@ private struct CalendarFields {
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
   ]
 
-  /// Computes the fields with the calendar of 400 years. A year begins with March, so that a leap day is its last day.
+  /// Computes the fields. The calendar repeats every 400 years. Years begin in March here, so that a leap day is the last day
+  /// of its year.
   init(_ moment: HTTPDate) {
     let time = Int(moment.seconds - moment.day * 86_400)
     (hour, minute, second) = (time / 3_600, time / 60 % 60, time % 60)
@@ -161,8 +162,8 @@ private struct CalendarFields {
 
   private static let daysBefore1970 = 719_162
 
-  /// Returns the year of a time in UTC, computed from the mean length of a year. It is wrong for some hours around New
-  /// Year, which does not matter for a century.
+  /// Returns the year of a time in UTC, computed from the mean length of a year. The result is wrong for some hours around New
+  /// Year, which does not matter here: it only sets a century.
   static func year(of moment: HTTPDate) -> Int {
     1970 + Int(moment.seconds / 31_556_952)
   }

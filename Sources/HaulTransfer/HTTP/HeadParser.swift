@@ -14,9 +14,9 @@ enum BodyFraming: Sendable, Equatable {
 /// Builds the final head from the header lines that libcurl passes on, and refuses heads that cannot be trusted.
 ///
 /// libcurl 7.88 uses the last of several Content-Length fields, ignores a malformed one, and applies the Content-Length of a
-/// 1xx response to the final response. For this parser, each of these is a broken response. libcurl also frames the
-/// body by raw lines: it ignores folded fields and names with a space before the colon. ``FramingByLine`` follows
-/// libcurl, so that the engine can finish what libcurl leaves undone.
+/// 1xx response to the final response. This parser treats each of these as a broken response. libcurl also frames the body by
+/// raw lines: it ignores folded fields and names with a space before the colon. ``FramingByLine`` finds out how libcurl frames
+/// the body, so that the engine can find the end where libcurl does not.
 struct HeadParser {
   /// The final head, and how its body ends.
   struct Parsed: Equatable {
@@ -65,10 +65,10 @@ struct HeadParser {
     self.engineReadsLength = engineReadsLength
   }
 
-  /// Takes the next line, with or without its line end.
+  /// Takes the next line, with or without its line ending.
   ///
   /// - Returns: The final head, if this line ended it.
-  /// - Throws: `.protocol`. A line that is not a field is skipped, which is not an error.
+  /// - Throws: `.protocol`. A line that is not a field is not an error: the parser skips it.
   mutating func take(_ line: some StringProtocol) throws(TransferError) -> Parsed? {
     byteCount += line.utf8.count
     guard byteCount <= Self.byteLimit else {
@@ -157,10 +157,10 @@ struct HeadParser {
     of head: inout ResponseHead, isHTTP2: Bool
   ) throws(TransferError) -> BodyFraming {
     let length = try contentLength(head)
-    // `identity` (RFC 2616 §3.6) and `none` are not codings. They override no Content-Length and no coding before them.
+    // `identity` (RFC 2616 §3.6) and `none` are not codings. They do not override Content-Length or a coding before them.
     let codings = head.values("Transfer-Encoding").flatMap { $0.split(separator: ",") }
       .map { $0.trimmed().lowercased() }.filter { !$0.isEmpty && $0 != "identity" && $0 != "none" }
-    // Haul sends no TE, so no other coding is allowed (RFC 9110 §10.1.4), and libcurl would not decode it.
+    // Haul sends no TE field, so no other coding is allowed (RFC 9110 §10.1.4), and libcurl would not decode it.
     guard head.status >= 300 || codings.allSatisfy({ $0 == "chunked" }) else {
       throw TransferError(
         .protocol, "the response has a Transfer-Encoding that Haul did not request",
@@ -222,8 +222,8 @@ struct HeadParser {
   }
 }
 
-/// The framing of a body by libcurl 7.88, line by line. libcurl looks for `Name:` at the start of each line and ignores
-/// folds.
+/// Finds the framing that libcurl 7.88 uses, line by line. libcurl looks for `Name:` at the start of each line and ignores
+/// folded lines.
 private struct FramingByLine {
   private var hasCoding = false
   private var isChunked = false
@@ -248,7 +248,7 @@ private struct FramingByLine {
     return line[start.endIndex...]
   }
 
-  /// Returns whether libcurl ends the body where `framing` says. After any Transfer-Encoding, libcurl ignores the
+  /// Returns whether libcurl finds the same end of the body as `framing`. After any Transfer-Encoding, libcurl ignores the
   /// length.
   func agrees(with framing: BodyFraming, engineReadsLength: Bool) -> Bool {
     switch framing {
@@ -260,14 +260,14 @@ private struct FramingByLine {
 }
 
 extension StringProtocol {
-  /// Returns the text without spaces, tabs and line ends at its end.
+  /// Returns the text without spaces, tabs and line endings at its end.
   fileprivate func trimmingEnd() -> Substring {
     let bytes = Substring(self).utf8
     let last = bytes.lastIndex { !$0.isBlank && $0 != 0x0d && $0 != 0x0a }
     return Substring(last.map { bytes[...$0] } ?? bytes[..<bytes.startIndex])
   }
 
-  /// Returns the text without spaces, tabs and line ends around it.
+  /// Returns the text without spaces and tabs at both ends, and without line endings at its end.
   fileprivate func trimmed() -> Substring {
     Substring(trimmingEnd().utf8.drop(while: \.isBlank))
   }

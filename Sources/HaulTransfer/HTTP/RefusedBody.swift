@@ -1,9 +1,9 @@
 /// The body of a response that the sink has refused. A short body is read to its end, so that the next request can use
 /// the connection: a redirect or a missing file must not cost a handshake.
 struct RefusedBody {
-  /// The largest number of bytes to read to keep the connection.
+  /// The maximum number of bytes to read, so that the connection can be used again.
   private static let most = 64 << 10
-  /// The largest number of bytes to keep for the error.
+  /// The maximum number of bytes to keep for the error.
   private static let kept = 16 << 10
   /// The time limit for reading the body.
   static let time = Duration.seconds(1)
@@ -18,14 +18,14 @@ struct RefusedBody {
     case .noBody: left = 0
     case .length(let length) where length <= Self.most: left = Int(length)
     case .chunked, .stream: left = Self.most
-    // The text of an error is worth reading, even if the rest of the body is not.
+    // The beginning of an error's body is useful, even if the whole body is too long to read.
     default:
       guard parsed.head.status >= 400 else { return nil }
       left = Self.kept
     }
   }
 
-  /// Takes the next bytes. Returns whether more may follow.
+  /// Takes the next bytes. Returns false if the body exceeds the limit.
   mutating func take(_ piece: UnsafeRawBufferPointer) -> Bool {
     left -= piece.count
     unsafe beginning.append(contentsOf: piece.prefix(Self.kept - beginning.count))

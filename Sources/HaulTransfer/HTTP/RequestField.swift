@@ -1,7 +1,7 @@
 /// A request header that a job adds to Haul's own headers.
 ///
-/// Haul sends the header only to the origin of the job's URL. The header must hold no secret, because the database stores and
-/// shows the header.
+/// Haul sends the header only to the origin of the job's URL. The header must not contain a secret, because the database stores
+/// and shows it.
 package struct RequestField: Sendable, Hashable {
   package let name: String
   package let value: String
@@ -13,7 +13,7 @@ package struct RequestField: Sendable, Hashable {
     case tooLong(String)
     /// The header would change the requested content, or the framing of the response.
     case reserved(String)
-    /// The header proves the client's identity.
+    /// The header carries credentials.
     case secret(String)
     case twice(String)
     case tooMany

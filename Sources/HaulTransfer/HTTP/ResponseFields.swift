@@ -1,4 +1,4 @@
-/// The meaning of the header fields of a response, with one reading for each field.
+/// Reads the header fields of a response. All code reads a field in the same way.
 extension ResponseHead {
   /// The media type: type and subtype in lower case, without parameters (RFC 9110 §8.3.1); nil if the field is absent,
   /// repeated or not a media type.
@@ -13,7 +13,7 @@ extension ResponseHead {
     return "\(type)/\(subtype)".lowercased()
   }
 
-  /// Whether the response is a 401 that a user and password can answer by Digest (RFC 7616 §3.3).
+  /// Whether the response is a 401 that offers Digest authentication (RFC 7616 §3.3).
   var asksForDigest: Bool {
     status == 401
       && values("WWW-Authenticate").contains { ", \($0.lowercased())".contains(", digest ") }
@@ -65,8 +65,8 @@ extension ResponseHead {
   /// Returns how long the server asks the client to wait (RFC 9110 §10.2.3), at most one year; nil if the field is absent,
   /// repeated or invalid.
   ///
-  /// A date counts from the Date of the response, so that a wrong clock on either side does not matter. Without a Date it
-  /// counts from `now`.
+  /// If the field is a date, the wait counts from the response's Date, so that a wrong clock on either side does not matter.
+  /// Without a Date, the wait counts from `now`.
   func retryAfter(now: HTTPDate) -> Duration? {
     guard let text = value("Retry-After") else { return nil }
     let year: Int64 = 365 * 86_400

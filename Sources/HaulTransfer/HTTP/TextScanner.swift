@@ -1,4 +1,4 @@
-/// Reads the small grammars of header fields byte by byte. A failed read consumes nothing.
+/// Parses header fields byte by byte. A failed read consumes nothing.
 struct TextScanner {
   private var rest: Substring.UTF8View
 
@@ -12,7 +12,7 @@ struct TextScanner {
   /// The next byte to read; nil at the end.
   var next: UInt8? { rest.first }
 
-  /// Reads `literal`, compared byte by byte. Returns whether it follows.
+  /// Reads `literal` if the next bytes are equal to it. Returns whether they are.
   mutating func take(_ literal: String) -> Bool {
     guard rest.starts(with: literal.utf8) else { return false }
     rest = rest.dropFirst(literal.utf8.count)
@@ -26,12 +26,12 @@ struct TextScanner {
     return String(Substring(run))
   }
 
-  /// Reads one of `words` and returns its index.
+  /// Reads one of `words` and returns its index; nil if none follows.
   mutating func oneOf(_ words: [String]) -> Int? {
     words.firstIndex { take($0) }
   }
 
-  /// Reads exactly `count` digits.
+  /// Reads exactly `count` digits; nil if fewer follow.
   mutating func digits(_ count: Int) -> Int? {
     let run = rest.prefix(count)
     guard run.count == count, run.allSatisfy(\.isDigit) else { return nil }

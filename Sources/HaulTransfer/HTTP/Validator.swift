@@ -8,8 +8,7 @@ package enum Validator: Sendable, Hashable {
   /// same second, and Haul would not notice.
   case lastModified(String)
   /// A weak entity tag and a Last-Modified date, as sent. Neither is strong enough for If-Range. A later response must repeat
-  /// both. Haul also requests the last durable bytes again (``overlap`` is their number). These bytes must be the same as on
-  /// the disk.
+  /// both. Haul also requests the last ``overlap`` durable bytes again. These bytes must be the same as on the disk.
   case weakETag(String, modified: String)
   /// An entity tag that the server sent without quotes. Haul uses this tag only if the server sent no usable Last-Modified
   /// date. A later response must repeat the tag.
@@ -20,7 +19,8 @@ package enum Validator: Sendable, Hashable {
 
   /// Reads the validator of a response; nil if the response has none that is strong enough for a resume.
   ///
-  /// A weak ETag, and several different ETags, prevent the use of Last-Modified. A malformed ETag does not.
+  /// If an ETag is well-formed, Last-Modified does not count alone. If this ETag is one of several that differ, the result is
+  /// nil.
   init?(_ head: ResponseHead, now: HTTPDate) {
     let tags = head.values("ETag")
     let isOne = head.value("ETag") != nil
@@ -108,8 +108,8 @@ package enum Validator: Sendable, Hashable {
     text.hasPrefix("W/") && isStrongTag(String(text.dropFirst(2)))
   }
 
-  /// Returns whether the text is an `opaque-tag` of RFC 9110 §8.8.3: in quotes, without quotes, spaces or control
-  /// characters inside.
+  /// Returns whether the text is an `opaque-tag` of RFC 9110 §8.8.3: text in quotes that contains no quotes, spaces or control
+  /// characters.
   static func isStrongTag(_ text: String) -> Bool {
     let bytes = text.utf8
     guard bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"")

@@ -1,7 +1,7 @@
 import HaulSystem
 
-/// Cookies by host and path, in the file format of browsers and curl (curl, "The Netscape cookie file format"). libcurl
-/// chooses which cookies a request carries. Cookies that a server sets are not written to the file.
+/// The cookies of a file in the format that browsers and curl use (curl, "The Netscape cookie file format"). libcurl chooses
+/// which cookies a request carries. Cookies that a server sets are not written to the file.
 package struct CookieFile: Sendable {
   struct Cookie: Sendable, Hashable {
     /// The domain in lower case, without a leading dot.
@@ -9,7 +9,7 @@ package struct CookieFile: Sendable {
     /// Whether hosts below the domain get the cookie too.
     var isForSubdomains: Bool
     var path: String
-    /// Whether the cookie is sent over https only.
+    /// Whether the cookie is sent only over https.
     var isSecure: Bool
     /// The expiry in seconds since 1970; 0 if the cookie never expires.
     var expires: Int64

@@ -13,7 +13,7 @@ public final class CookieJar: Sendable {
 
   /// Creates a jar with the cookies of a file in the Netscape format, which browsers and curl write. Blocks.
   ///
-  /// - Throws: `credential` if the file cannot be read, others may read it, or it holds no cookie.
+  /// - Throws: `credential` if the file cannot be read, if other users may read it, or if it has malformed lines and no cookie.
   public init(file path: String) throws(TransferError) {
     do throws(SecretFile.Problem) {
       lines = Mutex(try CookieFile(path: path).lines)
@@ -33,7 +33,7 @@ public final class CookieJar: Sendable {
 
   /// Applies the changes of an exchange, which began with the cookies `before` and ended with the cookies `after`.
   func merge(before: [String], after: [String], now: HTTPDate = .now) {
-    // libcurl 7.88 lists a cookie that a server has just expired.
+    // libcurl 7.88 still lists a cookie that a server has just expired.
     let after = after.filter { !Self.hasExpired($0, now) }
     let gone = Set(before.map(Self.key)).subtracting(after.map(Self.key))
     let known = Set(before)

@@ -1,8 +1,8 @@
 /// Users and passwords by host, from a `.netrc` file (curl(1), "--netrc").
 ///
-/// `machine example.org` means the host on its scheme's default port, and `machine example.org:8443` means the host on that
-/// port. For http URLs, Haul uses only entries with a port, because http does not encrypt the password. In a worker pool,
-/// everybody who submits a job chooses the host and the scheme. For URLs that the user of this program typed, see
+/// `machine example.org` means the host on the default port of the URL's scheme, and `machine example.org:8443` means the host
+/// on that port. For http URLs, Haul uses only entries with a port, because http does not encrypt the password. In a worker
+/// pool, everybody who submits a job chooses the host and the scheme. For URLs that the user of this program typed, see
 /// ``isForTypedURLs``.
 package struct Netrc: Sendable {
   struct Entry: Sendable, Hashable {
@@ -53,8 +53,8 @@ package struct Netrc: Sendable {
   /// Returns the first entry for a machine, which is a host as ``WebURL/hostKey`` spells it.
   func entry(of machine: String) -> Entry? { entries.first { $0.machine == machine } }
 
-  /// Returns the user and password for `url`, an http or https URL. With `isHome`, the URL has the origin that the job names,
-  /// and no redirect has left that origin.
+  /// Returns the user and password for `url`, an http or https URL. `isHome` is true if the URL has the same origin as the
+  /// job's URL, and no redirect has left that origin.
   func login(for url: WebURL, isHome: Bool) -> Login? {
     let named = entry(of: "\(url.host):\(url.port)")
     let entry =
@@ -68,8 +68,8 @@ package struct Netrc: Sendable {
     return entry.map { Login(user: $0.login, password: $0.password) }
   }
 
-  /// Returns, as a clause, why the file has no login for `url` although it has an entry for the host; nil if it has a login, or
-  /// no such entry.
+  /// Returns the reason why the file has no login for `url`, although it has an entry for the host. The reason is a clause
+  /// without a full stop. Nil if the file has a login for `url`, or no entry for the host.
   func misfit(for url: WebURL, isHome: Bool) -> String? {
     guard login(for: url, isHome: isHome) == nil,
       let near = entries.first(where: {
@@ -89,7 +89,7 @@ package struct Netrc: Sendable {
     SecretFile.Problem("\(name) is not a netrc file: nothing follows the last '\(word)'")
   }
 
-  /// The words of the file. A word in quotation marks may hold spaces, and `\` keeps the next character.
+  /// The words of the file. A word in quotation marks may contain spaces. In such a word, `\` escapes the next character.
   private struct Words {
     private var rest: Substring
 

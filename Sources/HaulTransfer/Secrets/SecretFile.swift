@@ -3,7 +3,7 @@ internal import HaulCLinux
 import HaulSystem
 
 /// Reads small files with secrets. Haul accepts a file only if no user except its owner may read it. If root owns the file, the
-/// file's group may read it, too. Service managers hand out secrets with these rights (systemd's LoadCredential=, a Kubernetes
+/// file's group may read it, too. Service managers provide secrets with these rights (systemd's LoadCredential=, a Kubernetes
 /// secret with fsGroup), and libpq accepts key files with these rights (sslkey).
 package enum SecretFile {
   /// The reason why a file is not accepted. The description is a clause without a full stop and omits the file's content.
