@@ -1,10 +1,10 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of its own, as yours may be. Build it with: swift build --package-path Examples
+// This package is separate from Haul, as yours is. Build it with: swift build --package-path Examples
 let package = Package(
   name: "haul-examples",
-  // The name comes from the directory of a clone, so it is given here.
+  // Without a name, SwiftPM would use the name of the clone's directory.
   dependencies: [.package(name: "haul", path: "..")],
   targets: ["Bars", "Manager", "Mirror", "Session", "Stream", "Tested"].map { name in
     .executableTarget(

@@ -7,12 +7,12 @@ import HaulTransfer
 ///
 ///     Bars DIRECTORY URL…
 ///
-/// Ctrl-C pauses the downloads. The same command continues them, also after a crash. To allow private addresses, set `ALLOW`
-/// to a block of them, such as `ALLOW=192.168.0.0/16`.
+/// Ctrl-C pauses the downloads. The same command continues them, even after a crash. To allow private addresses, set `ALLOW` to
+/// a block of them, such as `ALLOW=192.168.0.0/16`.
 @main
 enum Bars {
   static func main() async throws {
-    // Shows each line at once, also in a pipe.
+    // Flushes each line immediately, even in a pipe.
     setlinebuf(stdout)
     guard CommandLine.arguments.count >= 3 else {
       print("usage: Bars DIRECTORY URL…")
@@ -47,7 +47,7 @@ enum Bars {
 
   // MARK: - Resume data
 
-  /// The file that says how to continue the download to `path`.
+  /// The file with the resume data of the download to `path`.
   static func resumeFile(for path: String) -> String { "\(path).resume" }
 
   /// Continues a download that an earlier run of the program began, or starts it.
@@ -63,7 +63,7 @@ enum Bars {
     return queue.start(url, to: path, options: options)
   }
 
-  /// Writes the resume data each time that more of the file is durable, and returns when the download has ended.
+  /// Saves the resume data whenever more bytes are durable. Returns when the download has ended.
   static func keepResumeData(of download: Download) async throws {
     let file = resumeFile(for: download.request.path)
     for await event in download.events {
@@ -71,7 +71,7 @@ enum Bars {
       case .saved(let data):
         try Data(data.json()).write(to: URL(filePath: file), options: .atomic)
       case .finished:
-        // Nil after a success, and where the download can only begin again.
+        // The resume data is nil after a success, or if the download cannot be continued.
         guard download.resumeData == nil else { continue }
         try? FileManager.default.removeItem(atPath: file)
       default: continue
@@ -79,7 +79,7 @@ enum Bars {
     }
   }
 
-  /// Calls `body` when the user presses Ctrl-C, which then no longer ends the program. Keep the result.
+  /// Calls `body` when the user presses Ctrl-C, instead of ending the program. Keep the result: releasing it ends the calls.
   static func onInterrupt(_ body: @escaping @Sendable () -> Void) -> any DispatchSourceSignal {
     signal(SIGINT, SIG_IGN)
     let source = DispatchSource.makeSignalSource(signal: SIGINT)

@@ -2,15 +2,15 @@ import FoundationEssentials
 import Glibc
 import HaulTransfer
 
-/// Shows downloads: as bars that move on a terminal, as lines in a pipe or a file.
+/// Shows downloads as moving bars on a terminal, or as lines in a pipe or a file.
 struct Screen {
   private let isTerminal = isatty(STDOUT_FILENO) == 1
 
-  /// Returns when all downloads have ended.
+  /// Shows the downloads until all have ended.
   func show(_ downloads: [Download]) async {
     var shown: [String] = []
     while true {
-      // Asked first, so that the last picture shows the end of each.
+      // Check this first, so that the last picture shows how each download ended.
       let isOver = downloads.allSatisfy { $0.state == .finished }
       var lines: [String] = []
       for download in downloads { lines.append(await line(for: download)) }
@@ -31,7 +31,7 @@ struct Screen {
   private func redraw(_ lines: [String], over count: Int) {
     var text = count > 0 ? "\u{1B}[\(count)A" : ""
     for line in lines { text += "\r\(line.prefix(columns - 1))\u{1B}[K\n" }
-    // Clears what the terminal has echoed below, such as ^C.
+    // Clears text that the terminal has echoed below, such as ^C.
     print(text, terminator: "\u{1B}[J")
     fflush(nil)
   }
@@ -65,7 +65,7 @@ struct Screen {
     }
   }
 
-  /// `[#####-----]  50 %  1.5 MB/s  3 s left`.
+  /// Returns a bar such as `[#####-----]  50 %  1.5 MB/s  3 s left`.
   private func bar(_ progress: DownloadProgress) -> String {
     let rate = "\((progress.rate / 100_000).rounded() / 10) MB/s"
     guard let fraction = progress.fractionCompleted else {
@@ -77,7 +77,7 @@ struct Screen {
     return "[\(bar)]  \(Int(fraction * 100)) %  \(rate)\(left)"
   }
 
-  /// Changes ten times in a download, so that few lines are printed.
+  /// Returns the progress in steps of 10 %, so that the program prints few lines.
   private func tenths(_ progress: DownloadProgress) -> String {
     progress.fractionCompleted.map { "\(Int($0 * 10) * 10) %" } ?? "running"
   }

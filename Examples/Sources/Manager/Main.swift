@@ -8,17 +8,18 @@ import Dispatch
 /// | command | what it does |
 /// |---|---|
 /// | `add URL` | downloads a file into the directory |
-/// | `pause N`, `resume N` | stops download N, and continues it; a download that failed begins again |
+/// | `pause N` | stops download N |
+/// | `resume N` | continues download N, also after a failure |
 /// | `remove N` | cancels download N and forgets it; a complete file stays |
-/// | `cap N` | changes how many downloads run at a time |
+/// | `cap N` | allows N downloads at the same time |
 /// | `list` | shows all downloads |
-/// | `quit`, Ctrl-C | ends the program, which continues its downloads at the next start |
+/// | `quit`, Ctrl-C | ends the program; the next start continues its downloads |
 ///
 /// To allow private addresses, set `ALLOW` to a block of them, such as `ALLOW=192.168.0.0/16`.
 @main
 enum Main {
   static func main() async throws {
-    // Shows each line at once, also in a pipe.
+    // Flushes each line immediately, even in a pipe.
     setlinebuf(stdout)
     guard CommandLine.arguments.count == 2 else {
       print("usage: Manager DIRECTORY")
@@ -27,7 +28,7 @@ enum Main {
     let manager = try Manager(directory: CommandLine.arguments[1])
     let (lines, line) = AsyncStream.makeStream(of: String.self)
     let interruption = onInterrupt { line.yield("quit") }
-    // Reading blocks, so it gets a thread of its own instead of one of Swift's.
+    // Reading blocks, so it needs its own thread, not one of Swift's.
     DispatchQueue(label: "input").async {
       while let text = readLine() { line.yield(text) }
       line.yield("quit")
@@ -40,7 +41,7 @@ enum Main {
     interruption.cancel()
   }
 
-  /// Calls `body` when the user presses Ctrl-C, which then no longer ends the program. Keep the result.
+  /// Calls `body` when the user presses Ctrl-C, instead of ending the program. Keep the result: releasing it ends the calls.
   static func onInterrupt(_ body: @escaping @Sendable () -> Void) -> any DispatchSourceSignal {
     signal(SIGINT, SIG_IGN)
     let source = DispatchSource.makeSignalSource(signal: SIGINT)

@@ -1,16 +1,16 @@
 import FoundationEssentials
 import HaulTransfer
 
-/// The downloads of one directory, which a restarted program continues.
+/// Manages the downloads of one directory. When the program starts again, it continues them.
 final class Manager {
   private let directory: String
   private let downloader: Downloader
   private let queue: DownloadQueue
-  /// Every download since the program started. The number that the user types is the position, counted from 1.
+  /// All downloads since the program started. The user types a download's position, counted from 1.
   private var downloads: [Download] = []
   private var watchers: [Task<Void, Never>] = []
 
-  /// Continues what `DIRECTORY/downloads.json` lists.
+  /// Continues the downloads that `DIRECTORY/downloads.json` lists.
   init(directory: String) throws {
     self.directory = directory
     var configuration = Downloader.Configuration()
@@ -18,14 +18,14 @@ final class Manager {
       configuration.addressPolicy = AddressPolicy(allowing: [block])
     }
     downloader = try Downloader(configuration)
-    // Suspended, so that no download begins before it is watched.
+    // The queue starts suspended, so that no download begins before this program observes it.
     queue = try DownloadQueue(
       downloader, maxConcurrent: 2, list: "\(directory)/downloads.json", isSuspended: true)
     for download in queue.downloads { watch(download) }
     queue.isSuspended = false
   }
 
-  /// Carries out one line of input.
+  /// Runs one command of the user.
   func perform(_ line: String) async {
     let words = line.split(separator: " ").map(String.init)
     guard let command = words.first else { return }
@@ -39,7 +39,7 @@ final class Manager {
       await queue.remove(download)
       print("\(argument) removed")
     case "cap":
-      guard let cap = Int(argument), cap > 0 else { return print("a cap is a number above 0") }
+      guard let cap = Int(argument), cap > 0 else { return print("the cap must be above 0") }
       queue.maxConcurrent = cap
       print("at most \(cap) at a time")
     case "list":
@@ -51,7 +51,7 @@ final class Manager {
     }
   }
 
-  /// Stops all downloads, and returns when the list says how far each of them is.
+  /// Stops all downloads. Returns when the list contains the progress of each download.
   func shutDown() async throws {
     await downloader.shutdown()
     try await queue.save()
@@ -73,7 +73,7 @@ final class Manager {
     guard let download = find(number) else { return }
     guard download.state == .finished else { return download.resume() }
     guard case .failure = await download.result else { return print("\(number) is complete") }
-    // A download that failed stays in the list until it is removed. Another one, with a new number, continues it.
+    // A failed download stays in the list until it is removed. A new download, with a new number, continues it.
     watch(queue.start(download.request, from: download.resumeData))
     await queue.remove(download)
   }
@@ -88,7 +88,7 @@ final class Manager {
 
   // MARK: - Observers
 
-  /// Starts two observers of a download, which may have any number.
+  /// Starts two observers of a download. A download may have any number of observers.
   private func watch(_ download: Download) {
     downloads.append(download)
     let number = downloads.count

@@ -7,12 +7,12 @@ import HaulTransfer
 ///
 ///     Mirror [--one-at-a-time] DIRECTORY URL…
 ///
-/// Mirror skips files that are already there. Ctrl-C keeps complete files and removes unfinished ones. To allow private
-/// addresses, set `ALLOW` to a block of them, such as `ALLOW=192.168.0.0/16`.
+/// Mirror skips files that already exist. Ctrl-C keeps complete files and removes unfinished ones. To allow private addresses,
+/// set `ALLOW` to a block of them, such as `ALLOW=192.168.0.0/16`.
 @main
 enum Mirror {
   static func main() async throws {
-    // Shows each line at once, also in a pipe.
+    // Flushes each line immediately, even in a pipe.
     setlinebuf(stdout)
     var arguments = Array(CommandLine.arguments.dropFirst())
     let isOneAtATime = arguments.first == "--one-at-a-time"
@@ -22,7 +22,7 @@ enum Mirror {
       exit(64)
     }
     let directory = arguments.removeFirst()
-    // A run that was killed may have left partial files. Nothing here continues them.
+    // A killed run may have left partial files. This program does not continue them.
     try Downloader.discardPartialFiles(in: directory)
     let requests = arguments.map { request($0, into: directory) }
 
@@ -39,7 +39,7 @@ enum Mirror {
     exit(failures == 0 ? 0 : 1)
   }
 
-  /// Returns how many downloads failed. Cancelling the task removes what is unfinished.
+  /// Downloads the files and returns how many failed. Cancelling the task removes unfinished files.
   static func download(_ requests: [DownloadRequest], maxConcurrent: Int) async throws -> Int {
     var configuration = Downloader.Configuration()
     if let block = ProcessInfo.processInfo.environment["ALLOW"].flatMap(CIDR.init) {
@@ -47,7 +47,7 @@ enum Mirror {
     }
     let downloader = try Downloader(configuration)
     var failures = 0
-    // When the task is cancelled, this loop cancels the downloads that are left, and ends.
+    // If the task is cancelled, this loop cancels the remaining downloads and ends.
     for await ended in downloader.downloads(requests, maxConcurrent: maxConcurrent) {
       switch ended.result {
       case .success(let file):
@@ -57,7 +57,7 @@ enum Mirror {
         failures += 1
       }
     }
-    // Returns when the partial files are removed.
+    // This call returns when the partial files are removed.
     await downloader.shutdown()
     return failures
   }
@@ -66,7 +66,7 @@ enum Mirror {
     var options = DownloadOptions()
     options.ifExists = .skip
     var retry = RetryPolicy()
-    // The default would wait an hour for a host that does not answer.
+    // By default, Haul waits up to an hour for a host that does not respond.
     retry.maxHostWait = .seconds(60)
     options.retry = retry
     let name = URL(string: url)?.lastPathComponent ?? ""
@@ -74,7 +74,7 @@ enum Mirror {
       url, to: "\(directory)/\(name.isEmpty ? "index.html" : name)", options: options)
   }
 
-  /// Calls `body` when the user presses Ctrl-C, which then no longer ends the program. Keep the result.
+  /// Calls `body` when the user presses Ctrl-C, instead of ending the program. Keep the result: releasing it ends the calls.
   static func onInterrupt(_ body: @escaping @Sendable () -> Void) -> any DispatchSourceSignal {
     signal(SIGINT, SIG_IGN)
     let source = DispatchSource.makeSignalSource(signal: SIGINT)

@@ -2,25 +2,26 @@ import FoundationEssentials
 import HaulTransfer
 import Synchronization
 
-/// What `URLSessionDownloadDelegate` has. The calls for one task come one after another.
+/// The counterpart of `URLSessionDownloadDelegate`. The calls for one task come one after another.
 protocol DownloadSessionDelegate: AnyObject, Sendable {
-  /// The source is unchanged, and the task continues where the resume data ended.
+  /// Reports that the source is unchanged, so that the task continues after the bytes of the resume data.
   func task(_ task: DownloadTask, didResumeAtOffset offset: Int64, expectedTotalBytes: Int64)
-  /// About four times a second. `expected` is -1 while the length is not known.
+  /// Reports progress, about four times a second. `expected` is -1 while the length is unknown.
   func task(_ task: DownloadTask, didWriteData bytes: Int64, total: Int64, expected: Int64)
-  /// The file is removed when this returns. Move it.
+  /// Reports a complete file. Move the file: it is removed when this method returns.
   func task(_ task: DownloadTask, didFinishDownloadingTo location: URL)
-  /// The last call. The error is nil after a success.
+  /// Reports the end of the task. No call follows. The error is nil after a success.
   func task(_ task: DownloadTask, didCompleteWithError error: (any Error)?)
 }
 
-/// What URLSession does with download tasks, made of a ``Downloader``. New code does not need it.
+/// The counterpart of a URLSession for download tasks, built on a ``Downloader``. New code does not need this class.
 final class DownloadSession: Sendable {
   private let downloader: Downloader
   private let delegate: any DownloadSessionDelegate
   private let directory: URL
 
-  /// Unfinished files are in `directory`, on the file system where the delegate moves them to.
+  /// Creates a session with its unfinished files in `directory`. The delegate should move finished files to the same file
+  /// system.
   init(
     _ configuration: Downloader.Configuration, directory: URL, delegate: any DownloadSessionDelegate
   ) throws {
@@ -29,27 +30,27 @@ final class DownloadSession: Sendable {
     self.delegate = delegate
   }
 
-  /// A task that begins with ``DownloadTask/resume()``.
+  /// Creates a task. ``DownloadTask/resume()`` starts it.
   func downloadTask(with url: URL) -> DownloadTask {
     DownloadTask(url.absoluteString, from: nil, downloader, temporaryFile(), delegate)
   }
 
-  /// A task that continues an earlier one.
+  /// Creates a task that continues an earlier task.
   func downloadTask(withResumeData data: Data) throws -> DownloadTask {
     let data = try ResumeData(json: Array(data))
     return DownloadTask(data.url, from: data, downloader, temporaryFile(), delegate)
   }
 
-  /// Returns when all tasks have ended and their partial files are removed. URLSession does not wait.
+  /// Cancels all tasks. Returns when their partial files are removed. URLSession does not wait for this.
   func invalidateAndCancel() async { await downloader.shutdown() }
 
   private func temporaryFile() -> String { directory.appending(path: "\(UUID()).download").path }
 }
 
-/// What `URLSessionDownloadTask` is.
+/// The counterpart of `URLSessionDownloadTask`.
 final class DownloadTask: Sendable {
   private struct State {
-    /// Nil before the first ``resume()``: a ``Download`` begins at once.
+    /// Nil before the first ``resume()``, because a ``Download`` begins immediately.
     var download: Download?
     var producing: (@Sendable (Data?) -> Void)?
   }
@@ -70,12 +71,13 @@ final class DownloadTask: Sendable {
     self.delegate = delegate
   }
 
-  /// What URLSession has in the error, under `NSURLSessionDownloadTaskResumeData`. Nil where the task can only begin again.
+  /// The resume data; nil if the task cannot be continued. URLSession has them in the error, under
+  /// `NSURLSessionDownloadTaskResumeData`.
   var resumeData: Data? {
     state.withLock { $0.download?.resumeData }.flatMap { try? Data($0.json()) }
   }
 
-  /// Begins, or continues after ``suspend()``.
+  /// Starts the task, or continues it after ``suspend()``.
   func resume() {
     state.withLock { state in
       if let download = state.download { return download.resume() }
@@ -85,13 +87,15 @@ final class DownloadTask: Sendable {
     }
   }
 
-  /// Closes the connection and keeps the partial file. URLSession keeps the connection, until the server ends it.
+  /// Suspends the task: closes the connection and keeps the partial file. URLSession keeps the connection until the server
+  /// closes it.
   func suspend() { state.withLock { $0.download?.suspend() } }
 
-  /// Removes the partial file.
+  /// Cancels the task and removes the partial file.
   func cancel() { state.withLock { $0.download?.cancel() } }
 
-  /// Keeps the partial file for a task with these resume data. They are nil where the task can only begin again.
+  /// Cancels the task, but keeps the partial file. `completion` receives the resume data, or nil if the task cannot be
+  /// continued.
   func cancel(byProducingResumeData completion: @escaping @Sendable (Data?) -> Void) {
     let download = state.withLock { state in
       state.producing = completion
@@ -101,7 +105,7 @@ final class DownloadTask: Sendable {
     Task { await download.pause() }
   }
 
-  /// Turns what happens to the download into calls of the delegate.
+  /// Calls the delegate while the download runs and when it ends.
   private func follow(_ download: Download) async {
     var total: Int64 = 0
     if let data, await isContinued(download) {
@@ -128,10 +132,11 @@ final class DownloadTask: Sendable {
     }
   }
 
-  /// Waits for the first response. With 206 it carries the rest of an unchanged file, with 200 the whole of another one.
+  /// Waits for the first response. Returns whether its status is 206: it then carries the rest of an unchanged file. A response
+  /// with status 200 carries a whole file.
   private func isContinued(_ download: Download) async -> Bool {
     for await event in download.events {
-      // The response may have been there before anyone followed the events.
+      // The response may have arrived before this loop began.
       if let response = download.response { return response.status == 206 }
       if case .finished = event { return false }
     }

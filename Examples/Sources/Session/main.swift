@@ -3,18 +3,18 @@ import FoundationEssentials
 @preconcurrency import Glibc
 import HaulTransfer
 
-// Downloads a file with a delegate, as code for URLSession does:
+// Downloads a file with a delegate, like code for URLSession:
 //
 //     Session URL FILE
 //
-// Ctrl-C and failures leave resume data in FILE.resume, and the same command continues. To allow private addresses, set
-// `ALLOW` to a block of them, such as `ALLOW=192.168.0.0/16`.
+// After Ctrl-C or a failure, FILE.resume contains resume data. The same command then continues the download. To allow private
+// addresses, set `ALLOW` to a block of them, such as `ALLOW=192.168.0.0/16`.
 
 /// Prints each call, and moves the file to its place.
 final class Printer: DownloadSessionDelegate {
   let destination: URL
   let resumeFile: URL
-  /// Yields once, when the task has ended: whether the file is complete.
+  /// Receives one value when the task has ended: whether the file is complete.
   let (endings, ending) = AsyncStream.makeStream(of: Bool.self)
 
   init(destination: URL, resumeFile: URL) {
@@ -53,7 +53,7 @@ final class Printer: DownloadSessionDelegate {
   }
 }
 
-/// Calls `body` when the user presses Ctrl-C, which then no longer ends the program. Keep the result.
+/// Calls `body` when the user presses Ctrl-C, instead of ending the program. Keep the result: releasing it ends the calls.
 func onInterrupt(_ body: @escaping @Sendable () -> Void) -> any DispatchSourceSignal {
   signal(SIGINT, SIG_IGN)
   let source = DispatchSource.makeSignalSource(signal: SIGINT)
@@ -62,7 +62,7 @@ func onInterrupt(_ body: @escaping @Sendable () -> Void) -> any DispatchSourceSi
   return source
 }
 
-// Shows each line at once, also in a pipe.
+// Flushes each line immediately, even in a pipe.
 setlinebuf(stdout)
 guard CommandLine.arguments.count == 3, let url = URL(string: CommandLine.arguments[1]) else {
   print("usage: Session URL FILE")

@@ -2,14 +2,14 @@ import FoundationEssentials
 @preconcurrency import Glibc
 import HaulTransfer
 
-// Downloads one file and prints what happens to it. However large the file is, the memory stays the same:
+// Downloads one file and prints its events. Memory use does not depend on the size of the file:
 //
 //     Stream [--type TYPE] [--post BODY] URL FILE
 //
-// With --type, any other content type than TYPE fails. With --post, the request is a POST with that body. To allow private
-// addresses, set `ALLOW` to a block of them, such as `ALLOW=192.168.0.0/16`.
+// With --type, the download fails if the content type is not TYPE. With --post, the request is a POST with this body. To allow
+// private addresses, set `ALLOW` to a block of them, such as `ALLOW=192.168.0.0/16`.
 
-/// The server sent another type of content than was asked for.
+/// The server sent content of another type than the user wants.
 struct WrongType: Error, CustomStringConvertible {
   let wanted: String
   let received: String?
@@ -17,12 +17,12 @@ struct WrongType: Error, CustomStringConvertible {
   var description: String { "the type is \(received ?? "unknown"), not \(wanted)" }
 }
 
-// Shows each line at once, also in a pipe.
+// Flushes each line immediately, even in a pipe.
 setlinebuf(stdout)
 
 var options = DownloadOptions()
 var policy = RetryPolicy()
-// Time-outs, broken connections and 5xx answers count. The library waits longer each time.
+// The library retries after time-outs, broken connections and 5xx responses. Each wait may be longer than the last.
 policy.maxAttempts = 3
 options.retry = policy
 
@@ -31,7 +31,7 @@ while arguments.count > 2 {
   let (option, value) = (arguments.removeFirst(), arguments.removeFirst())
   switch option {
   case "--type":
-    // Called with each response, before its body is written.
+    // Haul calls this with each response, before it writes the body.
     options.validate = { response in
       let received = response.value("Content-Type")
       guard received?.prefix(while: { $0 != ";" }) == value[...] else {
@@ -54,7 +54,7 @@ if let block = ProcessInfo.processInfo.environment["ALLOW"].flatMap(CIDR.init) {
 let downloader = try Downloader(configuration)
 let download = downloader.start(arguments[0], to: arguments[1], options: options)
 
-// Progress is not an event. It has its own sequence, with about four values a second.
+// Progress has its own sequence, with about four values a second. The events contain it, too.
 let progress = Task {
   for await progress in download.progress {
     let total = progress.expected.map { " of \($0)" } ?? ""
@@ -80,12 +80,12 @@ await progress.value
 
 var code: Int32 = 0
 do {
-  // This throws what the check of the response threw, or a TransferError.
+  // This throws the error of `validate`, here a WrongType, or a TransferError.
   let file = try await download.value
   print("complete: \(file.path), \(file.bytes) bytes")
 } catch {
   print("failed: \(error)")
-  // A failure keeps the partial file for resume data, which this program does not use. Remove it.
+  // After a failure, the partial file stays for a resume. This program does not resume, so it removes the file.
   download.cancel()
   code = 1
 }

@@ -2,19 +2,19 @@ import HaulTransfer
 
 /// The files of a release on a server. It takes any ``Downloading``: a ``Downloader`` in the program, a fake in tests.
 struct Release {
-  /// How the files came out.
+  /// The result of each file.
   struct Summary: Equatable {
     var complete: [String] = []
-    /// The server does not have these.
+    /// The files that the server does not have.
     var missing: [String] = []
-    /// These may work later, with what went wrong.
+    /// The files that failed for another reason, with the error message. They may succeed later.
     var failed: [String: String] = [:]
   }
 
   let url: String
   let downloads: any Downloading
 
-  /// Downloads the files one after another, and calls `report` with the name and the fraction that is there of each.
+  /// Downloads the files one after another. Calls `report` with the name of each file and its downloaded fraction.
   func fetch(
     _ names: [String], into directory: String,
     report: @escaping @Sendable (String, Double) -> Void = { _, _ in }

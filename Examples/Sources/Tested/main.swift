@@ -3,14 +3,14 @@ import Glibc
 import HaulTransfer
 import Synchronization
 
-// Tests code that downloads, without a network and without files:
+// Tests code that downloads files, without network and disk:
 //
-//     Tested                       checks Release with a fake, and exits with 1 where a check fails
-//     Tested DIRECTORY URL NAME…   downloads URL/NAME with the same code, and exits with 1 where one fails
+//     Tested                       checks Release with a fake, and exits with 1 if a check fails
+//     Tested DIRECTORY URL NAME…   downloads each URL/NAME with the same code, and exits with 1 if a download fails
 //
 // To allow private addresses, set `ALLOW` to a block of them, such as `ALLOW=192.168.0.0/16`.
 
-/// Plays the same script for each download.
+/// Runs the same script for each download.
 struct FakeDownloads: Downloading {
   let script: @Sendable (DownloadScript) async throws -> DownloadedFile
 
@@ -19,7 +19,7 @@ struct FakeDownloads: Downloading {
   }
 }
 
-/// Counts what failed. In a package this would be a test target.
+/// Counts failed checks. In your package, a test target would contain these checks.
 struct Checks {
   var failures = 0
 
@@ -46,9 +46,9 @@ func check() async -> Int {
   summary = await Release(url: "https://example.org", downloads: failure)
     .fetch(["a", "b"], into: "/none")
   checks.expect(summary.missing == ["a"], "a file that the server does not have is missing")
-  checks.expect(summary.failed == ["b": "nothing came for 60 s"], "any other error is kept")
+  checks.expect(summary.failed == ["b": "nothing came for 60 s"], "other errors keep their message")
 
-  // Progress is sampled, so the script goes on when the half has been seen.
+  // Observers see only samples of the progress, so the script waits until 50 % has been reported.
   let (halves, half) = AsyncStream.makeStream(of: Void.self)
   let steps = FakeDownloads { script in
     script.send(DownloadProgress(bytes: 50, expected: 100, rate: 10))
@@ -63,7 +63,7 @@ func check() async -> Int {
     }
   checks.expect(seen.withLock { $0 } == [0.5, 1], "progress is reported up to the end")
 
-  // A script waits with any call that ends when its task is cancelled.
+  // A script may wait in any call that ends when its task is cancelled.
   let endless = FakeDownloads { script in
     try await Task.sleep(for: .seconds(3600))
     return DownloadedFile(path: script.request.path, bytes: 0)
@@ -71,7 +71,7 @@ func check() async -> Int {
   let download = endless.start("https://example.org/a", to: "/none/a")
   download.cancel()
   let result = await download.result
-  checks.expect(result.error?.errorClass == .cancelled, "a cancelled download says so")
+  checks.expect(result.error?.errorClass == .cancelled, "a cancelled download fails as cancelled")
   return checks.failures
 }
 

@@ -1,4 +1,4 @@
-/// URLs of files, by FTP (RFC 959), FTP over TLS (RFC 4217) and SFTP (draft-ietf-secsh-filexfer).
+/// URLs of files over FTP (RFC 959), FTP over TLS (RFC 4217) and SFTP (draft-ietf-secsh-filexfer).
 extension WebURL {
   /// Schemes that are always allowed. A redirect may lead only to a URL with one of these schemes.
   package static let webSchemes: Set<String> = ["http", "https"]

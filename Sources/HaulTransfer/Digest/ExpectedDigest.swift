@@ -86,7 +86,7 @@ public struct ExpectedDigest: Sendable, Hashable {
     self.bytes = bytes
   }
 
-  /// Returns whether this digest is stronger evidence than `other`, by the order of ``DigestAlgorithm``.
+  /// Returns whether this digest is stronger evidence than `other`. The order of ``DigestAlgorithm`` determines this.
   func provesMore(than other: ExpectedDigest) -> Bool {
     let order = DigestAlgorithm.allCases
     return order.firstIndex(of: algorithm) ?? 0 < order.firstIndex(of: other.algorithm) ?? 0
@@ -112,6 +112,6 @@ public struct ExpectedDigest: Sendable, Hashable {
 }
 
 extension ExpectedDigest: CustomStringConvertible {
-  /// The digest as text, such as `sha-256=` with lower-case hexadecimal digits.
+  /// The digest as text: the algorithm, `=`, and lower-case hexadecimal digits.
   public var description: String { "\(algorithm.rawValue)=\(hexadecimal)" }
 }

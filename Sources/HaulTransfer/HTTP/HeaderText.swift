@@ -10,7 +10,7 @@ enum HeaderText {
   static func text(_ line: UnsafeRawBufferPointer) -> String {
     // Nearly every line is ASCII.
     if unsafe line.allSatisfy({ $0 < 0x80 }) { return unsafe String(decoding: line, as: UTF8.self) }
-    // UTF-8 text that contains such a scalar is encoded byte by byte, too, so that it cannot pass for a raw byte.
+    // UTF-8 text that contains such a scalar is encoded byte by byte, too, so that it cannot be mistaken for a raw byte.
     if let text = unsafe String(validating: line, as: UTF8.self),
       !text.unicodeScalars.contains(where: { scalars.contains($0.value) })
     {

@@ -1,4 +1,4 @@
-/// Reads the header fields of a response. All code reads a field in the same way.
+/// Parses the header fields of a response, in one place for all callers.
 extension ResponseHead {
   /// The media type: type and subtype in lower case, without parameters (RFC 9110 §8.3.1); nil if the field is absent,
   /// repeated or not a media type.

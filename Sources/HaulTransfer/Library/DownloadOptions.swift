@@ -47,7 +47,7 @@ public struct DownloadOptions: Sendable {
 
   /// The request method, with the body. After a POST or PUT, a response with status 201 may carry the file too.
   public var method = Method.get
-  /// Header fields without credentials, such as Accept. Haul sends these fields to every host, also after redirects.
+  /// Header fields without credentials, such as Accept. Haul sends these fields to every host, even after redirects.
   ///
   /// Fields that carry credentials, and fields that a download needs for itself, such as Range, fail as `blockedURL`.
   public var fields: [HeaderField] = []

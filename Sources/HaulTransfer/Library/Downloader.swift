@@ -88,7 +88,7 @@ public final class Downloader: Downloading {
   /// partial files. The queues write and unlock their lists for the last time; other queues may then use the lists. A program
   /// needs no other call before it ends. Downloads that you start later end as `cancelled`, too. A second call is not an error.
   public func shutdown() async {
-    // No download starts in place of one that ends.
+    // Otherwise, each download that ends would let a waiting download start.
     gate.configure { $0.isSuspended = true }
     await registry.close { [io] in await FileWork.discard($0, io) }
     await engine.shutdown()

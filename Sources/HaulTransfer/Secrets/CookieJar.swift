@@ -52,7 +52,7 @@ public final class CookieJar: Sendable {
     return expires != 0 && expires <= now.seconds
   }
 
-  /// Returns what identifies a cookie: domain, path and name (RFC 6265 §5.3, step 11).
+  /// Returns the identity of a cookie: domain, path and name (RFC 6265 §5.3, step 11).
   private static func key(_ line: String) -> [Substring] {
     let line = line.hasPrefix("#HttpOnly_") ? line.dropFirst("#HttpOnly_".count) : line[...]
     let fields = line.split(separator: "\t", omittingEmptySubsequences: false)
