@@ -9,7 +9,7 @@ import Dispatch
 /// |---|---|
 /// | `add URL` | downloads a file into the directory |
 /// | `pause N` | stops download N |
-/// | `resume N` | continues download N, also after a failure |
+/// | `resume N` | continues download N, even after a failure |
 /// | `remove N` | cancels download N and forgets it; a complete file stays |
 /// | `cap N` | allows N downloads at the same time |
 /// | `list` | shows all downloads |

@@ -14,7 +14,7 @@ protocol DownloadSessionDelegate: AnyObject, Sendable {
   func task(_ task: DownloadTask, didCompleteWithError error: (any Error)?)
 }
 
-/// The counterpart of a URLSession for download tasks, built on a ``Downloader``. New code does not need this class.
+/// The counterpart of `URLSession` for download tasks, built on a ``Downloader``. New code does not need this class.
 final class DownloadSession: Sendable {
   private let downloader: Downloader
   private let delegate: any DownloadSessionDelegate

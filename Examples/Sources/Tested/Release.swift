@@ -1,6 +1,6 @@
 import HaulTransfer
 
-/// The files of a release on a server. It takes any ``Downloading``: a ``Downloader`` in the program, a fake in tests.
+/// Downloads the files of a release from a server. `downloads` is a ``Downloader`` in the program, and a fake in tests.
 struct Release {
   /// The result of each file.
   struct Summary: Equatable {

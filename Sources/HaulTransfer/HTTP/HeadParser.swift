@@ -117,7 +117,7 @@ struct HeadParser {
       throw TransferError(.protocol, "the response has more than 1,000 headers")
     }
     if text.utf8.first?.isBlank == true {
-      // obs-fold (RFC 9112 §5.2): a continued value, joined by one space.
+      // obs-fold (RFC 9112 §5.2): the line continues the last value. Join both with one space.
       guard let last = fields.indices.last else { return }
       fields[last].value = String("\(fields[last].value) \(text.trimmed())".trimmed())
       return
@@ -152,7 +152,8 @@ struct HeadParser {
       isRaw: !isHTTP2 && !byLine.agrees(with: framing, engineReadsLength: engineReadsLength))
   }
 
-  /// Finds the framing. Leaves at most one Content-Length in the head, and none that Transfer-Encoding overrides.
+  /// Finds the framing. Also removes repeated Content-Length fields from the head, and a Content-Length that Transfer-Encoding
+  /// overrides.
   private static func settleFraming(
     of head: inout ResponseHead, isHTTP2: Bool
   ) throws(TransferError) -> BodyFraming {

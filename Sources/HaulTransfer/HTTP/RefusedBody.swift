@@ -1,5 +1,5 @@
-/// The body of a response that the sink has refused. A short body is read to its end, so that the next request can use
-/// the connection: a redirect or a missing file must not cost a handshake.
+/// The body of a response that the sink has refused. A short body is read to its end, so that the next request can use the
+/// connection. Otherwise, every redirect and every missing file would cost a new handshake.
 struct RefusedBody {
   /// The maximum number of bytes to read, so that the connection can be used again.
   private static let most = 64 << 10

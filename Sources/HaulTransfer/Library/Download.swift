@@ -17,7 +17,7 @@ import Synchronization
 /// The next process that reads the list file restarts the downloads that failed, were running or were ended by ``pause()``.
 /// Suspended downloads stay suspended until ``resume()``.
 ///
-/// You may make all calls from any thread, at any time, and repeatedly.
+/// You may call every function from any thread, at any time, and more than once.
 public final class Download: Sendable {
   /// How the current run should end.
   enum Wish: Sendable, Equatable {
@@ -40,7 +40,8 @@ public final class Download: Sendable {
     var wish = Wish.complete
     /// Whether ``resume()`` was called while a suspension was in progress.
     var isResumed = false
-    /// Whether the download was suspended when ``pause()`` or the downloader ended it. A list then keeps it as paused.
+    /// Whether the download was suspended when ``pause()`` or the downloader ended it. A list then records the download as
+    /// paused.
     var endedSuspended = false
     var priority: Int
     /// The number of the stay in the gates, and the number of gates that have admitted the download. A ticket with another stay

@@ -2,7 +2,7 @@ import Synchronization
 
 /// Limits how many downloads run at the same time. A ``DownloadLine`` decides which download starts next.
 final class DownloadGate: Sendable {
-  /// A download's stay in its gates. A download that leaves and enters again gets another number.
+  /// One stay of a download in its gates, from its entry until it leaves. A download that enters again gets another number.
   struct Ticket: Hashable, Sendable {
     let download: ObjectIdentifier
     let number: Int

@@ -25,7 +25,7 @@ final class DownloadMembers: Sendable {
     var isRestoring = false
 
     mutating func forget(_ number: Int, _ download: Download) {
-      // If the end is delivered later, it finds no number.
+      // If the final event comes later, `handle(_:of:)` finds no number and ignores the event.
       downloads[number] = nil
       ended[number] = nil
       ids[number] = nil

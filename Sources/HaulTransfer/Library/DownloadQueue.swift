@@ -176,12 +176,12 @@ public final class DownloadQueue: Downloading {
     return again
   }
 
-  /// Cancels all unfinished downloads like ``Download/cancel()``. Downloads that you add later are not affected.
+  /// Cancels all unfinished downloads, as ``Download/cancel()`` does. Downloads that you add later are not affected.
   public func cancelAll() {
     endAll { $0.cancel() }
   }
 
-  /// Suspends all unfinished downloads like ``Download/suspend()``.
+  /// Suspends all unfinished downloads, as ``Download/suspend()`` does.
   public func suspendAll() {
     endAll { $0.suspend() }
   }

@@ -4,7 +4,7 @@ import Synchronization
 final class DownloadRegistry: Sendable {
   private struct Entry: Sendable {
     weak var download: Download?
-    /// A strong reference; nil while the download is paused, so that only the program keeps it.
+    /// A strong reference; nil while the download is paused, so that only the program keeps the download alive.
     var kept: Download?
   }
 
@@ -16,7 +16,7 @@ final class DownloadRegistry: Sendable {
     var live: [ObjectIdentifier: Entry] = [:]
     /// The lists of queues.
     var lists: [List] = []
-    /// For each place, the download that will create the file there and whose attempt runs.
+    /// For each place, the running download that will create the file there.
     var claims: [DownloadTarget.Place: ObjectIdentifier] = [:]
     /// The place of each of these downloads.
     var claimed: [ObjectIdentifier: DownloadTarget.Place] = [:]

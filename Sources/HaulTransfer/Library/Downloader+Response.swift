@@ -6,9 +6,9 @@ import Synchronization
 extension Downloader {
   /// Downloads a small body into memory. Haul creates no file, so options about files have no effect.
   ///
-  /// The rules of a download apply: a status such as 404 is an error, Haul follows redirects, continues a broken connection,
-  /// and checks the digest. The call does not wait for a turn, and monitors do not receive its events. Cancelling the task
-  /// cancels the call.
+  /// The rules of a download apply: a status such as 404 is an error, Haul follows redirects, resumes after a broken
+  /// connection, and checks the digest. The call does not wait for a turn, and monitors do not receive its events. Cancelling
+  /// the task cancels the call.
   ///
   /// - Returns: The whole body, as it was sent, and the last response that carried bytes of it.
   /// - Throws: `CancellationError` if the task was cancelled, the error that ``DownloadOptions/validate`` threw, or a
@@ -35,7 +35,7 @@ extension Downloader {
     return try await response(to: url, options, method: .head).1
   }
 
-  /// Returns the response within the time that the options allow.
+  /// Returns the response, or throws a `timeout` error after the time limit of the options.
   private func response(
     to url: String, _ options: DownloadOptions, method: RequestMethod? = nil
   ) async throws -> (Data, DownloadResponse) {
@@ -60,7 +60,7 @@ extension Downloader {
 
 /// Fetches a response into memory.
 private struct ResponseWork: Sendable {
-  /// The results of the hooks.
+  /// The last response, and the error of the program's check.
   private final class Seen: Sendable {
     let response = Mutex<DownloadResponse?>(nil)
     /// The error that ``DownloadOptions/validate`` threw.

@@ -7,9 +7,9 @@ import HaulSystem
 ///     let file = try await downloader.download("https://example.org/a.iso", to: "a.iso")
 ///
 /// A file gets its name when it is complete, checked and durable. Until then its bytes are in a hidden file in the same
-/// directory. Haul continues broken connections, and never mixes two versions of a file.
+/// directory. Haul resumes after a broken connection, and never mixes two versions of a file.
 ///
-/// You may make all calls from any thread. One downloader is enough for a whole program.
+/// You may call every function from any thread. One downloader is enough for a whole program.
 public final class Downloader: Downloading {
   /// Limits and rules that apply to all downloads of a downloader.
   public typealias Configuration = DownloaderConfiguration

@@ -1,4 +1,4 @@
-/// Users and passwords by host, from a `.netrc` file (curl(1), "--netrc").
+/// The users and passwords of a `.netrc` file, which has an entry for each host (curl(1), "--netrc").
 ///
 /// `machine example.org` means the host on the default port of the URL's scheme, and `machine example.org:8443` means the host
 /// on that port. For http URLs, Haul uses only entries with a port, because http does not encrypt the password. In a worker
