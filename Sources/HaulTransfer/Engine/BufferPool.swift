@@ -6,7 +6,7 @@ import Synchronization
 /// when the last reference is dropped, on any thread.
 ///
 /// `@unchecked Sendable` is safe because `count` and the memory change only in ``append(_:)``. The engine calls this function
-/// only before the engine gives the buffer away.
+/// only before it gives the buffer away.
 @safe package final class GatherBuffer: @unchecked Sendable {
   /// The number of bytes collected so far.
   package private(set) var count = 0
@@ -58,7 +58,7 @@ import Synchronization
 package final class BufferPool: Sendable {
   private struct State {
     var free: [Block] = []
-    /// The number of buffers in use, in total and by share.
+    /// The number of buffers in use: `out` in total, `held` for each share.
     var out = 0
     var held: [ObjectIdentifier?: Int] = [:]
     /// The shares that have asked for a buffer in vain and still cannot get one.
@@ -79,7 +79,7 @@ package final class BufferPool: Sendable {
   ///
   /// - Parameters:
   ///   - capacity: the size of a buffer in bytes.
-  ///   - limit: the maximum number of buffers, in addition to the one that each share may always have.
+  ///   - limit: the maximum number of buffers. A share without a buffer gets one even if the limit is reached.
   ///   - whenFreed: called once after ``take(for:)`` has returned nil for a share, when this share may take a buffer again. The
   ///     function runs on the thread that returned a buffer to the pool.
   package init(capacity: Int, limit: Int, whenFreed: @escaping @Sendable () -> Void) {

@@ -1,8 +1,8 @@
 internal import Glibc
 internal import HaulCLibcurl
 
-// The callbacks of libcurl. It calls them always on the engine thread, inside curl_multi_perform or curl_easy_pause. The last
-// or first argument is the running exchange, which the engine keeps alive while its handle is joined.
+// The callbacks of libcurl, which always calls them on the engine thread. Except in closeSocket, the first or last argument is
+// the running exchange. The engine keeps the exchange alive while the multi handle contains its handle.
 
 /// CURLOPT_HEADERFUNCTION: receives one whole header line. Any return value other than the line's length ends the exchange.
 let receiveHeader:
@@ -60,8 +60,8 @@ let closeSocket: @convention(c) (UnsafeMutableRawPointer?, curl_socket_t) -> Int
   return 0
 }
 
-/// CURLOPT_PREREQFUNCTION: checks a connection before the request goes out. An exchange with a wider policy may have opened
-/// it.
+/// CURLOPT_PREREQFUNCTION: checks a connection before the request goes out. Another exchange with a wider policy may have
+/// opened the connection.
 let beforeRequest:
   @convention(c) (
     UnsafeMutableRawPointer?, UnsafeMutablePointer<CChar>?, UnsafeMutablePointer<CChar>?, Int32,
@@ -77,7 +77,7 @@ let beforeRequest:
 
 private func exchange(_ context: UnsafeMutableRawPointer?) -> RunningExchange {
   guard let context = unsafe context else {
-    preconditionFailure("the handle has no exchange")
+    preconditionFailure("the curl handle has no exchange")
   }
   return unsafe Unmanaged<RunningExchange>.fromOpaque(context).takeUnretainedValue()
 }

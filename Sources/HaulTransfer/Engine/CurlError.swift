@@ -20,7 +20,7 @@ struct CurlEnd {
     sentence = detail.isEmpty ? unsafe String(cString: curl_easy_strerror(code)) : detail
   }
 
-  /// Returns the message for a person. For TLS failures it contains the words of libcurl's TLS library.
+  /// Returns the message to show to users. For TLS failures, it contains the words of libcurl's TLS library.
   func message(_ errorClass: TransferError.Class) -> String {
     if code == CURLE_OUT_OF_MEMORY, errorClass == .protocol {
       return "the response has a header that is too long"

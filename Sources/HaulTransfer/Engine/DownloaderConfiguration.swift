@@ -40,12 +40,12 @@ public struct DownloaderConfiguration: Sendable {
   public var maxConcurrent = 64
   /// The rules that choose a proxy for each request. The rules apply only if ``proxy`` is nil.
   package var proxyRules: ProxyRules?
-  /// The users and passwords by host, including those for ``proxy``.
+  /// The users and passwords for the hosts and for ``proxy``.
   package var netrc: Netrc?
   /// The cookies to send to each host.
   package var cookies: CookieFile?
-  /// The policy for the addresses that may be connected to, unless a request has its own policy. Default: public addresses
-  /// only.
+  /// The policy that determines which addresses Haul may connect to. A request can have its own policy. Default: public
+  /// addresses only.
   public var addressPolicy = AddressPolicy.publicOnly
   /// The allowed URL schemes, in lower case. Default: http and https. You can add ftp, ftps and sftp; sftp needs
   /// ``DownloadOptions/login``. A redirect may lead only to http and https.

@@ -43,7 +43,7 @@ import HaulSystem
   var errorSentence: String { unsafe String(cString: sentence) }
 
   /// Sets the options that differ between exchanges. `file` is nil for HTTP, `limits` are the limits of the exchange, and
-  /// `isFresh` asks for a new connection. Every callback gets `context`.
+  /// `isFresh` asks for a new connection. The exchange's callbacks get `context`.
   ///
   /// - Throws: `.protocol` for a request field that would break the request's head.
   func prepare(
@@ -113,8 +113,9 @@ import HaulSystem
     try set(CURLOPT_PROXYPASSWORD, login?.password ?? entry?.password)
   }
 
-  /// Sets the login and the first byte for FTP and SFTP. HTTP sends both in its fields, so they are cleared there; otherwise
-  /// libcurl would send an earlier login. A password is only sent over TLS or SSH. The SSH agent is not used.
+  /// Sets the login, and the first byte for FTP and SFTP. HTTP sends its range and Basic logins as fields, so only a Digest
+  /// login is set. Everything else is cleared: libcurl would send the login of an earlier exchange. FTP and SFTP passwords go
+  /// only over TLS or SSH. The SSH agent is not used.
   private func prepare(
     _ file: FileRequest?, _ request: ExchangeRequest, stallTime: Duration
   ) throws(TransferError) {
@@ -128,8 +129,8 @@ import HaulSystem
     try set(CURLOPT_USE_SSL, Int((needsTLS ? CURLUSESSL_ALL : CURLUSESSL_NONE).rawValue))
     try set(CURLOPT_SSH_AUTH_TYPES, Int(authentication))
     try set(CURLOPT_HTTPAUTH, Int(request.digest == nil ? HAUL_AUTH_BASIC : HAUL_AUTH_DIGEST))
-    // libcurl 7.88 itself waits for the end of an SFTP file, and without these options it waits forever
-    // (`ssh_block_statemach`). They do not apply while paused.
+    // At the end of an SFTP file, libcurl 7.88 blocks until the server answers (`ssh_block_statemach`). These options limit
+    // that time. They do not apply while the transfer is paused.
     let seconds = min(max(1, stallTime.milliseconds / 1000), 65_535)
     try set(CURLOPT_LOW_SPEED_LIMIT, file == nil ? 0 : 1)
     try set(CURLOPT_LOW_SPEED_TIME, file == nil ? 0 : seconds)
@@ -159,8 +160,8 @@ import HaulSystem
     return lines
   }
 
-  /// Writes libcurl's measurements into `metrics`. libcurl's times count from the start, and 0 means that the event did not
-  /// happen. (libcurl: curl_easy_getinfo(3), TIMES)
+  /// Writes libcurl's measurements into `metrics`. libcurl's times count from the start of the exchange, and 0 means that the
+  /// event did not happen. (libcurl: curl_easy_getinfo(3), TIMES)
   func measure(_ metrics: inout RequestMetrics) {
     func time(_ info: CURLINFO) -> Duration? {
       var microseconds: curl_off_t = 0
@@ -196,7 +197,7 @@ import HaulSystem
   /// Lets a paused exchange receive again. libcurl may call back before this returns.
   func unpause() {
     // This fails if there is no connection yet, and then there is no pause to end. It also fails if the callback ended the
-    // exchange, which the exchange knows itself.
+    // exchange; the exchange has recorded this.
     _ = unsafe curl_easy_pause(raw, CURLPAUSE_CONT)
   }
 
@@ -213,7 +214,7 @@ import HaulSystem
   }
 
   private func append(line: String) throws(TransferError) {
-    // A validator must go back byte for byte as the server sent it.
+    // The server must get its validator back byte for byte.
     let bytes = HeaderText.bytes(line) + [0]
     let list = unsafe bytes.withUnsafeBytes { bytes in
       unsafe curl_slist_append(fields, bytes.assumingMemoryBound(to: CChar.self).baseAddress)
@@ -225,28 +226,28 @@ import HaulSystem
   }
 
   private func setUp(_ configuration: Engine.Configuration) throws(TransferError) {
-    // Signals and resolver threads must not reach into the process.
+    // libcurl must not use signals, and must not wait for resolver threads when a handle is freed.
     try set(CURLOPT_NOSIGNAL, 1)
     try set(CURLOPT_QUICK_EXIT, 1)
     try set(CURLOPT_DNS_CACHE_TIMEOUT, configuration.dnsCacheTime.milliseconds / 1000)
-    // The body as sent, the URL as submitted, no redirects followed.
+    // Keep the body as sent and the URL's path as given, and follow no redirects.
     try set(CURLOPT_HTTP_CONTENT_DECODING, 0)
     try set(CURLOPT_PATH_AS_IS, 1)
     try set(CURLOPT_FOLLOWLOCATION, 0)
     try set(CURLOPT_HTTP09_ALLOWED, 0)
     try set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
-    // Nothing from the environment, and only the caller's credentials.
+    // Read no .netrc file, accept no login in the URL, and always verify the server.
     try set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
     try set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
     try set(CURLOPT_SSL_VERIFYPEER, 1)
     try set(CURLOPT_SSL_VERIFYHOST, 2)
-    // At least TLS 1.2, whatever OpenSSL's settings are.
+    // Require TLS 1.2 or newer, whatever OpenSSL's settings are.
     try set(CURLOPT_SSLVERSION, haul_tls_1_2)
     try set(CURLOPT_PROXY_SSLVERSION, haul_tls_1_2)
     // The proxy does not get the origin's fields, and the origin does not get the proxy's.
     try set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
     try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-    // Ask for a file's time. Fetch its bytes from the address of the control connection.
+    // Ask for the time of an FTP or SFTP file. Fetch an FTP file from the address of the control connection.
     try set(CURLOPT_FILETIME, 1)
     try set(CURLOPT_FTP_SKIP_PASV_IP, 1)
     try set(CURLOPT_SERVER_RESPONSE_TIMEOUT, configuration.responseTimeout.milliseconds / 1000)
@@ -260,11 +261,11 @@ import HaulSystem
 
   private func setTexts(_ configuration: Engine.Configuration) throws(TransferError) {
     try set(CURLOPT_PROTOCOLS_STR, configuration.allowedSchemes.joined(separator: ","))
-    // An empty proxy and an empty list of exceptions. Otherwise libcurl reads them from the environment.
+    // Set an empty proxy and an empty list of exceptions. Otherwise libcurl reads them from the environment.
     try set(CURLOPT_PROXY, "")
     try set(CURLOPT_NOPROXY, "")
     try set(CURLOPT_USERAGENT, configuration.userAgent)
-    // No file: cookies are kept in memory.
+    // An empty name makes libcurl keep cookies in memory only.
     try set(CURLOPT_COOKIEFILE, "")
     try set(CURLOPT_SSH_KNOWNHOSTS, configuration.knownHosts)
     guard let caFile = configuration.caFile else { return }

@@ -4,7 +4,7 @@ import HaulSystem
 /// At the end of an FTP or SFTP transfer, libcurl 7.88 blocks until the server answers. With one thread, this would delay all
 /// other exchanges.
 ///
-/// Each exchange (a request with its response) has a connection of its own, also with HTTP/2. In libcurl 7.88, a paused HTTP/2
+/// Each exchange (a request with its response) has a connection of its own, even with HTTP/2. In libcurl 7.88, a paused HTTP/2
 /// stream blocks all other streams of the same connection. The engine reuses connections and libcurl handles for later
 /// exchanges.
 package final class Engine: Sendable {

@@ -28,7 +28,7 @@ final class EngineMailbox: Sendable {
     case shutdown
   }
 
-  /// `@unchecked Sendable` holds because the only call with `multi` is curl_multi_wakeup(3), which any thread may make.
+  /// `@unchecked Sendable` is safe because the only call with `multi` is curl_multi_wakeup(3), which any thread may make.
   @safe private struct State: @unchecked Sendable {
     var messages: [Message] = []
     /// The `CURLM` of the engine, or nil after ``close()``.
@@ -47,13 +47,13 @@ final class EngineMailbox: Sendable {
 
   /// Adds a message and wakes the engine thread.
   ///
-  /// - Returns: false if the engine has ended; the message is dropped.
+  /// - Returns: false if the engine has ended and the message was dropped.
   @discardableResult
   func post(_ message: Message) -> Bool {
     state.withLock { state in
       guard let multi = unsafe state.multi else { return false }
       state.messages.append(message)
-      // Under the lock, so that close() cannot run in between. One wake-up is enough for all messages that follow.
+      // The lock keeps close() from running in between. One wake-up is enough for all messages that follow.
       if state.messages.count == 1 { unsafe curl_multi_wakeup(multi) }
       return true
     }

@@ -60,7 +60,7 @@ import HaulSystem
   }
 
   private func detach() throws(TransferError) {
-    // Only the new thread has this object from here on.
+    // Only the new thread uses this object from here on.
     nonisolated(unsafe) let engine = self
     guard DetachedThread.start({ unsafe engine.run() }) else {
       throw TransferError(.io, "cannot start a thread for the engine")
@@ -72,7 +72,7 @@ import HaulSystem
     while !isEnding {
       watch.begin(now: .now)
       for message in mailbox.takeAll() { obey(message) }
-      // Before libcurl runs: an exchange that is cancelled before its start sends nothing.
+      // Sweep before libcurl runs, so that an exchange that was cancelled before its start sends nothing.
       sweep()
       var stillRunning: Int32 = 0
       unsafe curl_multi_perform(multi, &stillRunning)
@@ -115,7 +115,7 @@ import HaulSystem
     }
   }
 
-  // libcurl's callbacks get a box, which join retains and leave releases.
+  // libcurl's callbacks get an unmanaged reference to the exchange. join retains the exchange, and leave releases it.
 
   private func join(_ exchange: RunningExchange) throws(TransferError) {
     let handle = exchange.order.handle
@@ -188,13 +188,13 @@ import HaulSystem
     for exchange in running.values { exchange.tick(now: now) }
   }
 
-  /// Ends the exchanges that Haul itself has decided to end while libcurl would continue.
+  /// Ends the exchanges that Haul itself has decided to end, although libcurl would continue them.
   private func sweep() {
     for exchange in running.values where exchange.ending != nil { finish(exchange, nil) }
   }
 
   private func wait() {
-    // Without running exchanges only a message can give work, and a message wakes the poll.
+    // If no exchange is running, only a message brings work, and every message wakes the poll.
     var limit: Duration = running.isEmpty ? .seconds(60) : Self.tickInterval
     if let rate = gate.wait(now: .now) { limit = min(limit, rate + .milliseconds(1)) }
     watch.end()

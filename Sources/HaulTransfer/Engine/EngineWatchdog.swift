@@ -3,17 +3,19 @@ import Synchronization
 
 /// Breaks the connections of an engine thread that does not return from libcurl.
 ///
-/// libssh2 1.10 can read forever without a callback if sshd loses the process that sends a file and keeps the connection: if
-/// the channel ends inside a packet, libssh2 only sees that there is nothing to read yet. Only the end of the connection stops
-/// this. Clock: `ContinuousClock`.
+/// libssh2 1.10 can read forever without a callback. This happens if sshd loses the process that sends a file but keeps the
+/// connection: the channel ends inside a packet, and libssh2 waits for the rest. Only the end of the connection stops this.
+///
+/// A turn is one pass of the thread through its loop. Clock: `ContinuousClock`.
 final class EngineWatchdog: Sendable {
   private struct State {
     var sockets: Set<Int32> = []
-    /// The time at which the thread began its turn, or nil while it waits for work.
+    /// When the thread began its current turn; nil while it waits for work.
     var since: ContinuousClock.Instant?
   }
 
-  /// The longest time that a turn may take. libcurl waits for the end of an SFTP file as long as a source may be silent.
+  /// The longest time that a turn may take. It must be longer than the stall time, for which libcurl may wait at the end of an
+  /// SFTP file.
   let limit: Duration
   private let state = Mutex(State())
 
@@ -30,8 +32,8 @@ final class EngineWatchdog: Sendable {
   /// Records that libcurl opened `socket`.
   func opened(_ socket: Int32) { state.withLock { _ = $0.sockets.insert(socket) } }
 
-  /// Closes `socket`, and holds the lock meanwhile. Otherwise another file could get the socket's number before `look` breaks
-  /// the socket.
+  /// Closes `socket` while holding the lock. Otherwise another file could get the socket's number before `look` shuts the
+  /// socket down.
   func close(_ socket: Int32) {
     state.withLock { state in
       state.sockets.remove(socket)
@@ -39,7 +41,7 @@ final class EngineWatchdog: Sendable {
     }
   }
 
-  /// Breaks every connection if the turn takes too long. Call this on another thread than the engine's.
+  /// Breaks every connection if the turn takes too long. Call this from a thread other than the engine's.
   func look(now: ContinuousClock.Instant) {
     state.withLock { state in
       guard let since = state.since, now - since >= limit else { return }

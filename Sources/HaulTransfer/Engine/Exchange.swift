@@ -6,9 +6,9 @@ package enum RequestMethod: String, Sendable {
   case put = "PUT"
 }
 
-/// One HTTP request, or one file by FTP or SFTP. Redirects are not followed.
+/// One HTTP request, or one file over FTP or SFTP. Redirects are not followed.
 package struct ExchangeRequest: Sendable {
-  /// The absolute URL. Use ``WebURL/text``, so that the URL that was checked is fetched.
+  /// The absolute URL. Use ``WebURL/wire``, so that libcurl requests the URL that Haul has checked.
   package var url: String
   /// The request fields that the caller chose, such as Range, If-Range, Accept-Encoding and Authorization. ``FileRequest`` says
   /// how FTP and SFTP use these fields.
@@ -64,7 +64,7 @@ package struct ExchangeRequest: Sendable {
       engineReadsLength: engineReadsLength)
   }
 
-  /// Whether the URL's scheme is one of FTP or SFTP.
+  /// Whether the URL's scheme is ftp, ftps or sftp.
   var isForFile: Bool {
     WebURL.fileSchemes.contains(url.prefix { $0 != ":" }.lowercased())
   }

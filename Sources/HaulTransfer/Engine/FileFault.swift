@@ -1,7 +1,7 @@
 internal import HaulCLibcurl
 
 extension EasyHandle {
-  /// The known facts of the file being sent (libcurl: CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, CURLINFO_FILETIME_T).
+  /// The known facts about the file being sent (libcurl: CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, CURLINFO_FILETIME_T).
   var fileFacts: FileRequest.Facts {
     func number(_ info: CURLINFO) -> Int64? {
       var value: curl_off_t = -1
@@ -14,7 +14,7 @@ extension EasyHandle {
       length: number(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T), modified: number(CURLINFO_FILETIME_T))
   }
 
-  /// The FTP server's last reply (RFC 959 §4.2); 0 for SFTP.
+  /// The code of the FTP server's last reply (RFC 959 §4.2); 0 for SFTP.
   var reply: Int {
     var code = 0
     _ = unsafe haul_easy_get_long(raw, CURLINFO_RESPONSE_CODE, &code)
@@ -23,7 +23,7 @@ extension EasyHandle {
 }
 
 extension CurlEnd {
-  /// The server's response if no byte of the file came; nil if libcurl's result does not show it.
+  /// How the server refused to send any byte of the file; nil if libcurl's result does not show a refusal.
   var refusal: FileRequest.Refusal? {
     switch code {
     case CURLE_BAD_DOWNLOAD_RESUME: .beyondEnd

@@ -1,4 +1,4 @@
-/// A request for a file by FTP or SFTP, and the response head that HTTP would have had.
+/// A request for a file over FTP or SFTP. It also makes the response head that HTTP would have.
 ///
 /// With that head, the decision table treats these files like HTTP ones. The validator is an entity tag made of size and time:
 /// a download resumes if both are unchanged. A time within the last minute makes a weak tag, since two changes within a second

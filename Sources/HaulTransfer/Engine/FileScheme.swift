@@ -1,5 +1,6 @@
 extension Engine.Configuration {
-  /// Checks an FTP or SFTP request: the URL must name a file, and the connection must prove the server and hide the password.
+  /// Checks an FTP or SFTP request: the URL must name a file, and the connection must prove the server's identity and hide the
+  /// password.
   ///
   /// - Throws: `blocked_url`, `proxy`, `tls` or `no_credential`.
   func requireFile(of request: ExchangeRequest) throws(TransferError) {

@@ -11,7 +11,7 @@ struct ProxyProgress {
 }
 
 extension EasyHandle {
-  /// How far the exchange that just ended got with its proxy.
+  /// How far the exchange got with its proxy. Read this after the exchange has ended.
   ///
   /// (libcurl: CURLINFO_CONNECT_TIME_T, CURLINFO_HTTP_CONNECTCODE, CURLINFO_PROXY_ERROR)
   var proxyProgress: ProxyProgress {
@@ -36,7 +36,7 @@ extension CurlEnd {
     CURLPX_REPLY_CONNECTION_REFUSED, CURLPX_REPLY_TTL_EXPIRED,
   ]
 
-  /// Returns the failure of an exchange without a head if the proxy is its cause; otherwise nil.
+  /// Returns the failure of an exchange that got no response head, if the proxy caused it; otherwise nil.
   func fault(
     of proxy: ProxyAddress, _ progress: ProxyProgress
   ) -> (errorClass: TransferError.Class, message: String)? {
@@ -87,8 +87,8 @@ extension Engine.Configuration {
     throw TransferError(notPublic: [address], host: url.hostKey)
   }
 
-  /// Whether a host is an address in any spelling, such as `127.1`, `0x7f.0.0.1` or `2130706433`. A proxy may read it as one.
-  /// (WHATWG URL, "ends in a number".)
+  /// Whether a host is an address in any spelling, such as `127.1`, `0x7f.0.0.1` or `2130706433`. A proxy may take such a host
+  /// for an address. (WHATWG URL, "ends in a number".)
   private static func endsInNumber(_ host: String) -> Bool {
     guard let last = host.lowercased().split(separator: ".").last else { return false }
     let hex = last.hasPrefix("0x") ? last.dropFirst(2) : nil

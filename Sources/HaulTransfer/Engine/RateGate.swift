@@ -24,8 +24,8 @@ final class RateGate {
     exchange.order.request.rateLimit?.consume(count, now: now)
   }
 
-  /// Releases the exchanges that may take a piece. During this call the gate may delay such an exchange again; it is then last
-  /// in line.
+  /// Releases the exchanges that may take a piece. During this call the gate may delay such an exchange again. The exchange is
+  /// then last in line.
   func release(now: ContinuousClock.Instant) {
     for exchange in held where wait(for: exchange, now: now) <= .zero {
       forget(exchange)

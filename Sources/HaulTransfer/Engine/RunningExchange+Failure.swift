@@ -49,8 +49,8 @@ extension RunningExchange {
     }
   }
 
-  /// Returns whether libcurl met a Content-Length that it cannot read, such as one whose value is on the next line, and the
-  /// request may be sent again, so that the engine reads the length. Only a request without a body may be sent again.
+  /// Returns whether to send the request again and let the engine read the length, because libcurl could not read the
+  /// Content-Length. One example is a value on the next line. Haul never repeats a request that has a body.
   func hasUnreadableLength(after finished: CurlEnd) -> Bool {
     parsed == nil && ending == nil && finished.refusesLength && order.request.body == nil
       && !order.request.engineReadsLength

@@ -1,28 +1,28 @@
 import HaulSystem
 
-/// An exchange from when it joins the engine's multi handle until it leaves. Used on the engine thread only.
+/// An exchange that the engine's multi handle contains now. Used on the engine thread only.
 ///
 /// libcurl's callbacks end here, and no C types leave this class. Haul's own reasons to end are kept in `ending`, because
 /// libcurl reports all of them as "write error" or "could not connect".
 final class RunningExchange {
   let easy: EasyHandle
   let order: PendingExchange
-  /// Whether the exchange uses a new connection instead of a kept one.
+  /// Whether the exchange uses a new connection instead of reusing one.
   let isFresh: Bool
   private let policy: AddressPolicy
   private let buffers: BufferGate
   private let gate: RateGate
   private let sockets: OpenSockets
   let limits: Engine.Configuration
-  /// The request in FTP or SFTP; nil in HTTP.
+  /// The request for FTP or SFTP; nil for HTTP.
   let file: FileRequest?
-  /// The number of body bytes that are still wanted, where libcurl would read more; otherwise nil.
+  /// The number of body bytes to read, if libcurl would read more than these; otherwise nil.
   private var wanted: Int64?
   /// The decoder of a chunked body that libcurl does not recognize as chunked; otherwise nil.
   private(set) var chunks: ChunkDecoder?
   private var parser: HeadParser
   private(set) var parsed: HeadParser.Parsed?
-  /// The 401 that libcurl answers by itself. It becomes the exchange's response only if libcurl gives up.
+  /// The 401 response that libcurl answers by itself. It becomes the exchange's response only if libcurl gives up.
   private var challenge: HeadParser.Parsed?
   /// Whether libcurl has sent the request again after ``challenge``.
   private var hasAnswered = false
@@ -36,7 +36,7 @@ final class RunningExchange {
   private var hasTurn = false
   private(set) var bytes: Int64 = 0
   private(set) var openedSockets: [Int32] = []
-  /// The last error number with which the system gave no socket; 0 if there was none.
+  /// The error number of the last failed attempt to get a socket; 0 if none failed.
   private(set) var socketError: Int32 = 0
   private(set) var connectedTo: String?
   /// The watch for close_notify. Set if only the end of a TLS connection ends the body.
@@ -134,7 +134,7 @@ final class RunningExchange {
     return ending == nil
   }
 
-  /// Finds the end of the body in Haul, since libcurl would read until the connection closes.
+  /// Makes Haul find the end of the body, since libcurl would read until the connection closes.
   private func frameRaw(_ framing: BodyFraming) {
     switch framing {
     case .length(0): ending = .complete
@@ -152,7 +152,7 @@ final class RunningExchange {
     return verdict != .reject
   }
 
-  /// Reads the start of a rejected body, where that is worth it.
+  /// Starts to read a rejected body, if that can keep the connection open.
   ///
   /// - Returns: false if the exchange must end.
   private func refuse() -> Bool {
@@ -249,7 +249,7 @@ final class RunningExchange {
     brake(.rate, false)
   }
 
-  /// Passes collected bytes on after a while, and ends a stalled exchange. The engine calls this regularly.
+  /// Passes on bytes that have waited for 500 ms, and ends a stalled exchange. The engine calls this regularly.
   func tick(now: ContinuousClock.Instant) {
     if buffer != nil, !brakes.contains(.sink), now - gatheringSince >= .milliseconds(500) {
       deliver()
@@ -306,7 +306,7 @@ final class RunningExchange {
     ending = .rejected
   }
 
-  /// Whether the end of an FTP or SFTP exchange without any byte counts as its head.
+  /// Whether an FTP or SFTP exchange ended without any byte, so that its end supplies the head.
   private func isAnswer(_ finished: CurlEnd) -> Bool {
     file != nil && parsed == nil && ending == nil && (finished.isOK || finished.refusal != nil)
   }
@@ -318,7 +318,7 @@ final class RunningExchange {
       _ = receiveFile(file, facts)
       return
     }
-    // libcurl requests nothing if the file is as long as what the part already has.
+    // libcurl requests nothing if the file is exactly as long as the part.
     if finished.isOK, facts.length != nil { facts.length = file.offset }
     parsed = file.head(refusal, facts, now: .now)
     _ = isAccepted()

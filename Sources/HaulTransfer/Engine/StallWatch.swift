@@ -1,8 +1,8 @@
 /// Detects an exchange that is too slow for too long.
 ///
-/// Before the body, only the complete head counts. In the body, `quota` bytes must arrive within each `limit`; the count starts
-/// again when they have arrived. The time does not run during a pause; `CURLOPT_LOW_SPEED_TIME` cannot guarantee that before
-/// the head. Clock: `ContinuousClock`.
+/// The complete head must arrive within `limit`. Then `quota` bytes of the body must arrive within each `limit`; the count
+/// starts again when they have arrived. The time does not run during a pause, which `CURLOPT_LOW_SPEED_TIME` cannot guarantee
+/// before the head. Clock: `ContinuousClock`.
 struct StallWatch {
   private let limit: Duration
   private let quota: Int64
@@ -23,7 +23,7 @@ struct StallWatch {
     if bytes >= quota { restart(now: now) }
   }
 
-  /// Sets or ends a pause. The time starts again when the pause ends.
+  /// Begins or ends a pause. The time starts again when the pause ends.
   mutating func setPaused(_ paused: Bool, now: ContinuousClock.Instant) {
     guard paused != isPaused else { return }
     isPaused = paused

@@ -5,11 +5,11 @@ internal import Synchronization
 /// Watches whether the peer of a TLS connection announces its end (close_notify, RFC 8446 §6.1).
 ///
 /// A body without length is complete only after close_notify (RFC 9112 §9.8); otherwise an attacker on the network could cut
-/// it. libcurl 7.88 with OpenSSL 3 does not distinguish a connection that was cut from one that was closed, and has freed the
-/// session when it reports the end. So OpenSSL reports the alert when it arrives.
+/// it. libcurl 7.88 with OpenSSL 3 does not distinguish a connection that was cut from one that was closed, and frees the
+/// session before it reports the end. Haul therefore asks OpenSSL to report the alert when it arrives.
 final class TLSEnd {
-  /// The watched sessions by address, and whether their peers have sent close_notify. OpenSSL gives its callback no context,
-  /// so there is one table per process.
+  /// Whether the peer of each watched session has sent close_notify. The key is the session's address. OpenSSL gives its
+  /// callback no context, so there is one table per process.
   private static let said = Mutex<[UInt: Bool]>([:])
   private let session: UInt
 
