@@ -15,7 +15,7 @@ package final class FileWriter: Sendable {
     case failed
   }
 
-  /// The reason why the writer writes no more. Only the first failure is kept.
+  /// The reason why the writer has stopped writing. Only the first failure is kept.
   package enum Failure: Error, Sendable, Equatable {
     /// Haul requested some durable bytes again, and the server sent other bytes, so the file on the server has changed.
     case overlapDiffers
@@ -47,7 +47,7 @@ package final class FileWriter: Sendable {
       return (contexts, end)
     }
 
-    /// Returns the digest by `algorithm` if it covers `length` bytes; otherwise nil. Works only once per digest.
+    /// Returns the digest that uses `algorithm` if it covers `length` bytes; otherwise nil. Works only once per digest.
     mutating func finished(_ algorithm: DigestAlgorithm, _ length: Int64) -> [UInt8]? {
       guard end == length, let index = contexts.firstIndex(where: { $0.algorithm == algorithm })
       else { return nil }
@@ -57,7 +57,7 @@ package final class FileWriter: Sendable {
 
   /// Opens or creates the file. Called once, on a thread of the pool.
   private let open: @Sendable () throws(TransferError) -> PartFile
-  /// The file once it is open. Only the serial closures set it.
+  /// The file once it is open. Only closures that run on `io` set it.
   private let opened = Mutex<PartFile?>(nil)
   private let pool: IOPool
   private let io: SerialIO
@@ -89,7 +89,7 @@ package final class FileWriter: Sendable {
     self.pool = pool
     io = SerialIO(pool)
     state = Mutex(State(written: durable))
-    // An algorithm that libcrypto lacks is left out here. Reading the file back later reports it.
+    // Leave out an algorithm that libcrypto lacks. The later request for the digest reports the error.
     running = Mutex(Running(contexts: digests.compactMap { try? DigestContext($0) }))
   }
 
@@ -130,7 +130,7 @@ package final class FileWriter: Sendable {
   ///
   /// - Returns: all written bytes. This call does not make these bytes durable.
   package func flush() async throws(Failure) -> ByteRanges {
-    // Needs no turn of the pool if nothing waits.
+    // If no buffer is waiting, this needs no thread of the pool.
     if state.withLock({ $0.outstanding == 0 }) { return try written() }
     return try await io.run { () throws(Failure) in try self.written() }
   }
@@ -157,7 +157,7 @@ package final class FileWriter: Sendable {
 
   /// Returns the part file. Creates the part file if it does not exist, even if no byte arrived.
   package func part() async throws(Failure) -> PartFile {
-    // Needs no turn of the pool if the file is already open, which is nearly always the case.
+    // If the file is already open, as it nearly always is, this needs no thread of the pool.
     if let file = opened.withLock({ $0 }), state.withLock({ $0.failure }) == nil { return file }
     return try await io.run { () throws(Failure) in try self.fileOrFailure() }
   }
@@ -177,8 +177,8 @@ package final class FileWriter: Sendable {
     return file
   }
 
-  /// Starts to add the bytes that the disk already has to the digests, block by block, while the rest arrives. Returns
-  /// immediately. A second call is not an error.
+  /// Starts to digest the bytes that are already on the disk, block by block, while the rest arrives. Returns immediately. A
+  /// second call is not an error.
   package func catchUp() {
     pool.submit { [weak self] in
       let begins = self?.running.withLock { running in
@@ -194,7 +194,8 @@ package final class FileWriter: Sendable {
     pool.submit { [weak self] in self?.catchUpByTurns() }
   }
 
-  /// Returns whether there may be more. When the digests include all bytes that are written, the next write adds to them.
+  /// Adds one block to the digests, and returns whether there may be more blocks. When the digests include all written bytes,
+  /// the next write adds to them.
   private func catchUpByBlock() -> Bool {
     guard let file = opened.withLock({ $0 }) else { return false }
     let written = state.withLock { $0.failure == nil ? $0.written.prefixEnd : 0 }
@@ -205,7 +206,7 @@ package final class FileWriter: Sendable {
       }
       let end = min(written, running.end + 1 << 20)
       guard (try? file.add(running.end..<end, to: running.contexts, while: { true })) != nil else {
-        // If the bytes cannot be read, the later request for the digest reports it.
+        // If the bytes cannot be read, the later request for the digest reports the error.
         running.contexts = []
         return false
       }
@@ -226,7 +227,7 @@ package final class FileWriter: Sendable {
     _ algorithm: DigestAlgorithm, length: Int64,
     while isWanted: @escaping @Sendable () -> Bool = { true }
   ) async throws(TransferError) -> [UInt8] {
-    // Needs no turn of the pool if all bytes came through this writer, which is nearly always the case.
+    // If all bytes came through this writer, as they nearly always do, this needs no thread of the pool.
     if state.withLock({ $0.outstanding == 0 }),
       let digest = running.withLockIfAvailable({ $0.finished(algorithm, length) }).flatMap(\.self)
     {

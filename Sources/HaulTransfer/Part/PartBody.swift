@@ -1,4 +1,4 @@
-/// The body being received, or the last one: where its bytes go, and how many came. Guarded by its transfer's lock.
+/// The body being received, or the last one: where its bytes go, and how many have come. Guarded by its transfer's lock.
 struct PartBody: Sendable {
   /// What happens to the bytes.
   enum Use: Sendable {
@@ -18,7 +18,7 @@ struct PartBody: Sendable {
   private(set) var isPart = false
   /// The offset of the next byte.
   private(set) var position: Int64 = 0
-  /// The offset before which bytes are already on disk, and are only compared.
+  /// Bytes before this offset are already on disk, and are only compared.
   private(set) var compareUntil: Int64 = 0
   /// Whether the body repeats the part's bytes, so that only the position shows the progress.
   var comesAgain: Bool
@@ -26,7 +26,7 @@ struct PartBody: Sendable {
   private var before: Int64 = 0
   /// The offset after the last announced byte; nil if no length was announced.
   private(set) var end: Int64?
-  /// Whether more bytes came than announced. They were dropped.
+  /// Whether more bytes came than announced. The excess bytes were dropped.
   private(set) var hasExcess = false
 
   /// Creates a body for a new representation.

@@ -3,8 +3,8 @@ import Synchronization
 
 /// Saves durable progress: syncs the bytes first, then records them.
 extension PartTransfer {
-  /// Saves the written bytes, if there are new bytes that a later attempt could resume. If a save is in progress, waits for it.
-  /// Does nothing after the run has ended.
+  /// Saves the written bytes, if some are new and a later attempt could resume after them. If a save is in progress, waits for
+  /// it. Does nothing after the run has ended.
   func checkpoint() async {
     let saving = shared.withLock { shared -> Task<Void, Never>? in
       if shared.saving != nil || shared.isOver { return shared.saving }
@@ -22,7 +22,7 @@ extension PartTransfer {
   private static let alarms = Alarms()
 
   /// Saves every ``TransferRequest/checkpointTime`` until ``stopSaving()``, measured from the start of one save to the start of
-  /// the next. However slow the disk is, a crash costs at most that time and one write.
+  /// the next. Even with a slow disk, a crash costs at most the bytes received in that time and during one save.
   func keepSaving() {
     save(at: .now + (order.firstCheckpoint ?? order.checkpointTime))
   }
@@ -56,8 +56,8 @@ extension PartTransfer {
     await checkpoint()
   }
 
-  /// Calls ``finalCheckpoint()`` but does not wait for a slow disk. If an earlier record still waits for the database's answer,
-  /// waits for it, and then saves the rest.
+  /// Calls ``finalCheckpoint()``, but waits for the disk no longer than ``TransferRequest/stopTime``. If an earlier record
+  /// still waits for the database's answer, waits for that answer, and then saves the rest.
   func checkpointAtStop() async {
     await Self.within(order.stopTime) { await self.finalCheckpoint() }
     while order.awaitsAnswer(), let saving = shared.withLock({ $0.saving }) {

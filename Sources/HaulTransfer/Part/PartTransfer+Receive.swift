@@ -7,7 +7,7 @@ extension PartTransfer {
   final class Sink: BodySink {
     let transfer: PartTransfer
     let asked: RequestKind
-    /// The name of the URL that was requested, in the form of ``SourceRecord/resource``.
+    /// The key of the requested URL, in the form of ``SourceRecord/resource``; nil for the job's own URL.
     let resource: String?
     /// The URL that was requested.
     let url: WebURL
@@ -63,7 +63,7 @@ extension PartTransfer {
         beginTrial(of: representation, by: .end(page), ResponsePreview(error), &shared)
         shared.note(representation, head, resource: sink.resource)
         return .accept
-      // It has no body: the connection stays good.
+      // There is no body, so the connection stays usable.
       case .unchanged: return .accept
       case .fail:
         let refusal = shared.state.checkpoint?.refusal
@@ -106,7 +106,7 @@ extension PartTransfer {
       shared.asked = nil
       return shared.state.answered(head, asked: sink.asked, now: HTTPDate.now)
     }
-    // Not under the lock: the owner may call back.
+    // Do not hold the lock here, because the owner may call back.
     guard ruling.verdict.takesBody else { return ruling }
     if let error = order.onResponse?(head, sink.url) { return TableDecision(nil, .fail(error)) }
     return order.method == .head ? TableDecision(nil, .unchanged) : ruling
@@ -123,7 +123,7 @@ extension PartTransfer {
         generation: shared.generation)
       return
     }
-    // The body on trial has made way for this one. What was there before is what this one may replace.
+    // The new body ends the trial of the last one. Restore the part before the trial, which the new body may replace.
     if case .end? = shared.trial?.kind { shared.giveUpTrial() }
     if !keepBeside(new, &shared), let old = shared.partName { shared.report.leftover.append(old) }
     let (name, writer) = openPart(new, &shared)
@@ -173,7 +173,7 @@ extension PartTransfer {
         let isFull = unsafe buffer.withBytes { unsafe shared.preview?.take($0) ?? true }
         return (isFull ? .stop : .more, false)
       }
-      // In place, since a copy of the body is costly.
+      // Change the body in place, since a copy of it is costly.
       guard !shared.isLost, shared.body != nil,
         let (offset, wanted) = shared.body?.take(buffer.count)
       else { return (.stop, false) }
@@ -212,19 +212,19 @@ extension PartTransfer {
 }
 
 extension PartTransfer.Shared {
-  /// Whether a checkpoint is due that is made every `bytes` bytes.
+  /// Whether `bytes` bytes have come since the last save, so that a checkpoint is due.
   fileprivate func isDue(after bytes: Int64) -> Bool {
     body?.record?.validator != nil && saving == nil && report.fetched - savedFetched >= bytes
   }
 
-  /// Reports the source's statements about the rest of a file, unless a response has said more.
+  /// Reports the statements of a response that carries the rest of a file, unless an earlier response has reported its own.
   fileprivate mutating func noteRest(_ head: ResponseHead, resource: String?) {
     guard report.source == nil, let record = state.checkpoint else { return }
     report.source = SourceRecord(
       validator: record.validator, mediaType: record.mediaType, head: head, resource: resource)
   }
 
-  /// Reports the source's statements about a body from 0.
+  /// Reports the statements of a response whose body starts at byte 0.
   fileprivate mutating func note(
     _ new: Representation, _ head: ResponseHead, resource: String?
   ) {
@@ -235,7 +235,7 @@ extension PartTransfer.Shared {
 }
 
 extension Action {
-  /// Whether the body is the file's.
+  /// Whether the transfer receives the body as the file or a part of it.
   fileprivate var takesBody: Bool {
     switch self {
     case .accept, .wholeBody, .compare, .changedUseBody, .trial, .unsizedTrial: true

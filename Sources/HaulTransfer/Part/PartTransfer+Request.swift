@@ -3,8 +3,8 @@ import Synchronization
 
 /// Builds requests, and decides where a redirect leads.
 extension PartTransfer {
-  /// Returns the request for `url`. With `isHome`, no redirect has left the job's origin; only then does the request carry the
-  /// job's own fields, credentials and certificate. The engine's logins and cookies go only to their own hosts.
+  /// Returns the request for `url`. `isHome` says that no redirect has left the job's origin. Only then, the request carries
+  /// the job's own fields, credentials and certificate. The engine's logins and cookies go only to their own hosts.
   func request(
     to url: WebURL, isHome: Bool, _ fields: [ResponseHead.Field], _ body: [UInt8]?
   ) -> ExchangeRequest {
@@ -38,7 +38,7 @@ extension PartTransfer {
     if url.isFile { request.login = order.login ?? engine.configuration.netrc?.login(for: url) }
     request.connectTimeout = order.connectTimeout
     request.stallTimeout = order.stallTimeout
-    // All exchanges for one disk share its threads, and hang together.
+    // All exchanges for one disk share its threads, so they all hang if the disk hangs.
     request.share = ObjectIdentifier(io)
     return request
   }
@@ -86,7 +86,8 @@ extension PartTransfer {
     }
   }
 
-  /// Returns the user and password for an http or https URL: the job's own at its origin, otherwise those of the netrc file.
+  /// Returns the user and password for an http or https URL: those that the owner gave for its origin, otherwise the job's own
+  /// at the job's origin, otherwise those of the netrc file.
   func login(for url: WebURL, isHome: Bool) -> Login? {
     if url.isFile { return nil }
     if let given = shared.withLock({ $0.logins[url.origin] }) { return given }
@@ -101,7 +102,7 @@ extension PartTransfer {
   }
 
   /// Returns the target of a redirect, and checks its scheme; a target with credentials is an error. A POST keeps its body only
-  /// after 307 and 308, a PUT also after 301 and 302. A body goes to no other origin. (RFC 9110 §15.4)
+  /// after 307 and 308, a PUT also after 301 and 302. Haul sends no body to another origin. (RFC 9110 §15.4)
   func follow(
     _ location: String, from url: WebURL, keeps body: inout [UInt8]?, status: Int?
   ) -> Result<WebURL, TransferError> {

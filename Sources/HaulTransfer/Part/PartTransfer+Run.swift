@@ -81,10 +81,10 @@ extension PartTransfer {
     case end(TransferOutcome)
   }
 
-  /// Returns `turn`, or `.again` if a range request failed without a new byte and Haul must ask once for everything.
+  /// Returns `turn`, or `.again` if a range request failed without a new byte and Haul must request the whole file once.
   private func doubtRange(_ turn: Turn, asked: RequestKind, _ before: Int64) -> Turn {
     shared.withLock { shared in
-      // Bytes that are on disk already prove nothing.
+      // Bytes that were already on the disk prove nothing.
       if shared.report.fetched > before, shared.body?.hasProgress != false {
         shared.state.checkpoint?.refusal = nil
         shared.body?.record?.refusal = nil
@@ -263,7 +263,7 @@ extension PartTransfer {
     case .verify(let length), .dropExcessAndVerify(let length):
       shared.withLock { $0.length = length }
       return isSecond ? compareWithFirst() : .verify
-    // Row 2: a server may give less than was asked for, as often as it likes.
+    // Row 2: a server may send less than Haul requested, any number of times.
     case .askForRest: return ruling.row == 2 ? .again : .broken
     case .restart: return .again
     case .secondDownload: return await rememberFirst()

@@ -3,7 +3,7 @@ import Synchronization
 
 /// A body from byte 0 that might not be the wanted file. Keeps the old part to restore it in that case.
 struct PartTrial: Sendable {
-  /// How Haul decides whether the body is the file's.
+  /// How Haul decides whether the body is the wanted file.
   enum Kind: Sendable, Equatable {
     /// The digest that the job requires decides whether the body is the file, because the body may be an error page.
     case judgement
@@ -20,7 +20,7 @@ struct PartTrial: Sendable {
   }
 
   let kind: Kind
-  /// The reason why the body is not accepted unless the digest matches; nil if there is none.
+  /// The error if the trial fails, with the beginning of the response; nil for kinds that make their own error.
   var preview: ResponsePreview?
   /// The earlier body, which is restored if this one fails.
   var body: PartBody?
@@ -67,7 +67,8 @@ extension PartTransfer.Shared {
     isRecordNew = true
   }
 
-  /// The error of an unsized body that is much shorter than the file, which is then remembered; nil for any other.
+  /// Returns the error for a body without a stated length that is much shorter than the file, and remembers the response.
+  /// Returns nil for any other body.
   fileprivate mutating func shortBodyError() -> TransferError? {
     guard let trial, case .end(let page) = trial.kind, let length = body?.position,
       state.knownFile?.isMuchLonger(than: length) == true
@@ -82,13 +83,13 @@ extension PartTransfer.Shared {
     return shortBodyError()
   }
 
-  /// Returns whether this many bytes of the current body exceed the part that is kept beside it.
+  /// Returns whether `bytes` is more than the kept part has; true if no part is kept beside the current body.
   func isWorthSaving(_ bytes: Int64) -> Bool {
     guard case .length(let kept)? = trial?.kind else { return true }
     return bytes > kept
   }
 
-  /// Gives up the kept part when `record` belongs to another part with more bytes.
+  /// Gives up the kept part after `record` was saved, if this record belongs to the current part, which has more bytes.
   mutating func giveUpBeside(after record: Checkpoint) {
     guard let trial, case .length = trial.kind, record.part == partName else { return }
     report.leftover += [trial.partName].compactMap(\.self)
@@ -98,7 +99,7 @@ extension PartTransfer.Shared {
 
 /// Bodies on trial (rows 10 and 12).
 extension PartTransfer {
-  /// Starts a body on trial from byte 0, in a separate part file. None of its bytes is saved before the digest has matched.
+  /// Starts a body on trial from byte 0, in a separate part file. No checkpoint names its bytes during the trial.
   func beginTrial(
     of new: Representation, by kind: PartTrial.Kind, _ preview: ResponsePreview,
     _ shared: inout Shared
@@ -123,7 +124,7 @@ extension PartTransfer {
     }
     shared.setAside(for: .comparison(isSame: isSame))
     record.digest = shared.state.stated
-    // All of it comes again.
+    // The whole file comes again.
     shared.report.resumedAt = 0
     let writer = FileWriter(
       part, durable: record.durable, digests: order.digests(checking: shared.state.wantedDigest),
@@ -177,10 +178,10 @@ extension PartTransfer {
     // The job's digest comes first.
     case (.end, .verify), (.end, .secondDownload):
       return policy.digest == nil ? shared.withLock { $0.shortBodyError() } : nil
-    // An error page explains more than its length.
+    // A much shorter response explains the failure better than a missing length.
     case (.end, .fail(let error)) where error.errorClass == .unverifiedLength:
       return shared.withLock { $0.shortBodyError() }
-    // It broke off, or something else is wrong with it.
+    // The body broke off, or something else is wrong with it.
     case (.end, _): return nil
     case (.judgement, .verify), (.judgement, .dropExcessAndVerify): return nil
     case (.judgement, _): return trial.preview?.error

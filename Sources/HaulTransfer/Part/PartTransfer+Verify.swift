@@ -2,7 +2,7 @@ import HaulSystem
 import Synchronization
 
 extension TransferRequest {
-  /// Returns the algorithms of all digests that the file needs; `expected` is the digest that is checked.
+  /// Returns the algorithms of all digests that the file needs; `expected` is the digest to check.
   func digests(checking expected: ExpectedDigest?) -> [DigestAlgorithm] {
     var algorithms = expected.map { [$0.algorithm] } ?? []
     if recordsDigest, !algorithms.contains(.sha256) { algorithms.append(.sha256) }
@@ -42,7 +42,7 @@ extension PartTransfer {
     }
   }
 
-  /// Returns how to continue after a digest of the last body that differs from the wanted one.
+  /// Returns how to continue after the last body did not have the wanted digest.
   private func mismatched(_ found: ExpectedDigest) -> BodyEnding {
     shared.withLock { shared in
       let ending = shared.state.mismatched(found: found)
@@ -54,7 +54,7 @@ extension PartTransfer {
     }
   }
 
-  /// Returns the digest of the whole file in `writer`, and adds it to the report. A stop ends it.
+  /// Returns the digest of the whole file in `writer`, and adds it to the report. A stop ends the computation.
   private func digest(
     _ algorithm: DigestAlgorithm, _ length: Int64, by writer: FileWriter
   ) async throws(TransferError) -> ExpectedDigest {
@@ -66,7 +66,7 @@ extension PartTransfer {
     return digest
   }
 
-  /// The digest of a file on disk, which may take minutes: a stop ends it.
+  /// Computes the digest of a file on disk, which may take minutes. A stop ends the computation.
   private func readBack(
     _ part: PartFile, _ algorithm: DigestAlgorithm, length: Int64
   ) async throws(TransferError) -> [UInt8] {
@@ -99,7 +99,7 @@ extension PartTransfer {
     }
   }
 
-  // MARK: - Row 23: twice the same
+  // MARK: - Row 23: two equal downloads
 
   /// Whether Haul is downloading the file a second time to compare both downloads. It does so if nothing else proves that the
   /// first one is complete (row 23 in `decideEnd`).

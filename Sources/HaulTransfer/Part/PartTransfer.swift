@@ -13,8 +13,8 @@ package final class PartTransfer: Sendable {
   /// table. The functions `decide` and `decideEnd` hold the table.
   package typealias Observe = @Sendable (_ row: Int, _ verdict: String) -> Void
 
-  /// The number of broken bodies after which the rest is left to a later attempt. Each must come within
-  /// ``TransferRequest/checkpointBytes`` of the last one.
+  /// After this many broken bodies, Haul leaves the rest to a later attempt. Bodies count together only if fewer than
+  /// ``TransferRequest/checkpointBytes`` bytes came between one break and the next.
   static let maximumBreaks = 8
 
   let order: TransferRequest
@@ -45,10 +45,10 @@ package final class PartTransfer: Sendable {
     var first: (part: PartFile, length: Int64, digest: [UInt8])?
     /// The origins that require Digest instead of Basic.
     var digestOrigins: Set<String> = []
-    /// The logins from ``TransferRequest/authenticate`` by origin, and how often each origin asked for one.
+    /// The logins from ``TransferRequest/authenticate``, and how often Haul got one. The key is the origin.
     var logins: [String: Login] = [:]
     var challenges: [String: Int] = [:]
-    /// The time when the first body was opened, and the time of its last bytes; nil before the first body.
+    /// When the first body began, and when the latest bytes came; nil before the first body.
     var receivingSince: ContinuousClock.Instant?
     var receivedAt: ContinuousClock.Instant?
     /// The time of the source's last change, in the form of `Checkpoint.modified`.
@@ -80,7 +80,7 @@ package final class PartTransfer: Sendable {
     var savedFetched: Int64 = 0
     /// Whether the record has unsaved changes other than bytes.
     var isRecordNew = false
-    /// The beginning of a response that may be an error page; nil if the body is the file's.
+    /// The beginning of a response that may be an error page; nil for any other response.
     var preview: ResponsePreview?
     /// The trial of the current body; nil if it is not on trial.
     var trial: PartTrial?
@@ -147,7 +147,7 @@ package final class PartTransfer: Sendable {
 
   /// Stops reading, and starts no further exchange. Sockets stay open. This function saves nothing.
   package func pause() {
-    // Called under the lock, so that the last of several callers decides.
+    // `change` holds the lock, so that the last of several callers decides.
     change { shared in
       shared.isPaused = true
       shared.handle?.pause()
@@ -197,7 +197,7 @@ package final class PartTransfer: Sendable {
     }
   }
 
-  /// The time when the first body was opened, and the time of its last bytes; nil before the first body.
+  /// When the first body began, and when the latest bytes came; nil before the first byte.
   var received: (since: ContinuousClock.Instant, last: ContinuousClock.Instant)? {
     shared.withLock { shared in
       guard let since = shared.receivingSince, let last = shared.receivedAt else { return nil }

@@ -75,12 +75,14 @@ package struct TransferRequest: Sendable {
   /// Whether a body without length counts as complete when the peer closes the connection.
   package var acceptUnverifiedLength = false
   /// The number of new bytes after which Haul makes a checkpoint. It makes the checkpoint earlier if ``checkpointTime`` has
-  /// passed.
+  /// passed. Default: 64 MiB.
   package var checkpointBytes: Int64 = 64 << 20
+  /// The time after which Haul makes a checkpoint. Default: 5 seconds.
   package var checkpointTime = Duration.seconds(5)
   /// The time until the first checkpoint, if it must be shorter than ``checkpointTime``.
   package var firstCheckpoint: Duration?
   /// The maximum time that a stop waits for a sync. If the sync takes longer, bytes after the last checkpoint are lost.
+  /// Default: 500 ms.
   package var stopTime = Duration.milliseconds(500)
   /// Returns true while a call of `save` waits for an answer from the database, and false while the call waits for a disk. A
   /// stop waits for this answer without a time limit, and then saves the remaining bytes.
