@@ -1,9 +1,9 @@
-/// The attempts that a download has already made. They make sure that the checks end in one whole download at most, and never
-/// repeat without end.
+/// The attempts that a download has already made. They make sure that Haul's checks never repeat without end, and that they end
+/// in one whole download at most.
 ///
-/// Counters only grow and flags are only set, except `mode`, `zeroProgress` and `askedWhole`. `mode` and `zeroProgress` start
-/// again with a new body or with progress, and `askedWhole` once with `outage`. The other counters and the file's length limit
-/// how often that can happen.
+/// Most counters only grow, and most flags are only set. The others, such as `mode` and `zeroProgress`, start again with a new
+/// body or with progress, and `askedWhole` once with `outage`. The counters that only grow and the file's length limit how
+/// often that can happen.
 struct Attempts: Sendable, Hashable {
   /// Haul stops resuming after the source has changed this many times.
   static let maximumChanges = 3
@@ -30,8 +30,8 @@ struct Attempts: Sendable, Hashable {
     case restart
   }
 
-  /// Whether ranges fail because the server has problems, which is not a refusal of ranges. If the server answers a request for
-  /// the whole file, it works again, and Haul requests the range once more.
+  /// Whether ranges fail because the server has problems, and not because it refuses ranges. If the server answers a request
+  /// for the whole file, it works again, and Haul requests the range once more.
   enum Outage: Sendable, Hashable {
     /// Fewer than three range requests have failed because of problems of the server. `suspected` may follow.
     case none
@@ -66,13 +66,13 @@ struct Attempts: Sendable, Hashable {
   var askedOriginal = false
   /// Whether this body must equal the first one, which had no known length (row 23).
   var secondDownload = false
-  /// Whether Haul sends no Range any more.
+  /// Whether Haul no longer sends a Range.
   var wholeOnly = false
   /// Whether the part file holds bytes of more than one response.
   var spliced = false
   /// Whether the end of the last body did not prove that it is complete (rows 21 and 23), so that its digest must prove it.
   var isDoubtful = false
-  /// The digest of the first whole file, if it was not the wanted one; the second download is in progress.
+  /// The digest of the first whole file, if it was not the wanted one; the second download is then in progress.
   var mismatch: ExpectedDigest?
   /// The number of redirects followed since the original URL.
   var redirects = 0
@@ -105,7 +105,7 @@ struct Attempts: Sendable, Hashable {
     case .compare(_, _, let resumable):
       beginBody(resumable: resumable)
       secondDownload = false
-    // All of it comes in one answer.
+    // The whole body comes in one response.
     case .unsizedTrial: spliced = false
     case .changedUseBody:
       noteChange()
@@ -171,7 +171,7 @@ struct Attempts: Sendable, Hashable {
     mode = .resume
     zeroProgress = 0
     spliced = false
-    // A server that was asked without a range had refused one before.
+    // Haul asked without a range only because the server had refused one.
     if !resumable || askedWhole { wholeOnly = true }
   }
 

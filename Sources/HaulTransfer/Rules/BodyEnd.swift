@@ -27,7 +27,7 @@ struct Body: Sendable, Hashable {
   var framing: Framing
   /// The offset after the last byte that was kept.
   var end: Int64
-  /// Whether the body had a kept byte that was not durable before.
+  /// Whether Haul kept a byte of the body that was not durable before.
   var progress: Bool
 }
 
@@ -53,7 +53,7 @@ enum BodyEnding: Sendable, Equatable {
 /// Decides what the end of a body means (rows 20 to 24).
 func decideEnd(_ state: TransferState, body: Body) -> TableDecision<BodyEnding> {
   switch (body.kind, body.framing) {
-  // Row 21: an answer that contradicts itself proves nothing; only a digest can.
+  // Row 21: an answer that contradicts itself proves nothing. Only a digest proves that the file is complete.
   case (.part(_, allThere: true), .excess) where state.wantedDigest != nil:
     return TableDecision(
       21, .dropExcessAndVerify(length: state.checkpoint?.completeLength ?? body.end))
@@ -93,7 +93,8 @@ func decideEnd(_ state: TransferState, body: Body) -> TableDecision<BodyEnding> 
   }
 }
 
-/// Decides row 23: a body without length that the peer closed. A complete body and a broken one look the same then.
+/// Decides row 23: a body without a length, which ended when the peer closed the connection. A complete body and a broken one
+/// then look the same.
 private func decideClosed(_ state: TransferState, body: Body) -> TableDecision<BodyEnding> {
   if let expected = state.policy.expectedLength {
     if body.end == expected { return TableDecision(23, .verify(length: expected)) }

@@ -79,8 +79,8 @@ extension ByteRanges: LosslessStringConvertible, Codable {
     "{" + ranges.map { "[\($0.lowerBound),\($0.upperBound))" }.joined(separator: ",") + "}"
   }
 
-  /// Reads the text form that `description` and PostgreSQL write: finite ranges `[a,b)` without spaces, from 0 on. Ranges may
-  /// be unsorted, overlap or touch. Returns nil if a range is empty.
+  /// Reads the text form that `description` and PostgreSQL write: finite ranges `[a,b)` of offsets from 0, without spaces.
+  /// Ranges may be unsorted, overlap or touch. Returns nil if a range is empty.
   package init?(_ text: String) {
     var scanner = TextScanner(text)
     guard scanner.take("{") else { return nil }

@@ -48,7 +48,7 @@ package struct Checkpoint: Sendable, Hashable {
   /// The server's last refusal of a range, with the number of times in a row that it came; nil if there was none.
   var refusal: RangeRefusal?
 
-  /// A refusal of a range that the server has sent several times in a row.
+  /// A refusal of a range, and how many times in a row the server has sent it.
   struct RangeRefusal: Sendable, Hashable, Codable {
     /// The status of the response; 0 if no response came.
     var status: Int

@@ -36,7 +36,8 @@ indirect enum Action: Sendable, Equatable {
   /// Take the body as bytes `start..<end` of the file. The disk already has the bytes before `compareUntil`: compare them. A
   /// difference means that the source changed; see `TransferState.overlapDiffered`.
   case accept(start: Int64, compareUntil: Int64, end: Int64)
-  /// Take the body from byte 0 into a new part file. With `resumable`, a later request may ask for the rest of this body.
+  /// Take the body from byte 0 into a new part file. `resumable` says whether a later request may ask for the rest of this
+  /// body.
   case wholeBody(Representation, resumable: Bool)
   /// Take the body from byte 0, and compare its beginning with the part file. If the body begins with all bytes of the part
   /// file, it is the same file. `isSame` is true if the validator has not changed; Haul then keeps new bytes even if the body
@@ -81,14 +82,14 @@ indirect enum Action: Sendable, Equatable {
   case redirect(to: String)
   /// Start at the original URL once more, since the URLs of redirects may have expired.
   case fromOriginal
-  /// Fail, for now or for good, depending on the error class. The part file stays. The caller adds the host to the error.
+  /// Fail; the error class determines whether Haul may retry. The part file stays. The caller adds the host to the error.
   case fail(TransferError)
 }
 
 /// Decides what the head of a response means, given the durable bytes and the request: the decision table.
 ///
-/// `decideWhole` judges a 200, and a 206 that carries the whole without a request for a range. `decidePart` judges every other
-/// 206, and `decideUnsatisfied` a 416. Rows 20 to 24 are about a body's end; see `decideEnd`.
+/// `decideWhole` judges a 200, and a 206 that carries the whole file although no range was requested. `decidePart` judges every
+/// other 206, and `decideUnsatisfied` a 416. Rows 20 to 24 are about a body's end; see `decideEnd`.
 func decide(
   _ state: TransferState, asked: RequestKind, head: ResponseHead, now: HTTPDate
 ) -> TableDecision<Action> {
@@ -108,7 +109,7 @@ func decide(
   case 416:
     return decideUnsatisfied(state, asked: asked, head: head)
 
-  // Row 16: a condition failed that only range requests have.
+  // Row 16: the condition of a range request failed.
   case 412 where asked.isRange:
     return TableDecision(16, .changedRestart)
 

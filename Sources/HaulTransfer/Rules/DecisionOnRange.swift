@@ -16,13 +16,13 @@ func decidePart(_ state: TransferState, asked: RequestKind, head: ResponseHead) 
     return TableDecision(1, .restart(markRangeUnsafe: true))
   }
   let (range, fresh, ifRange) = asked.bounds
-  // Row 4: bytes that were not requested, or more or fewer than announced.
+  // Row 4: the answer has bytes that were not requested, or more or fewer bytes than it announces.
   guard first <= range.lowerBound, last < range.upperBound,
     head.bodyLength == .unknown || head.bodyLength == .bytes(last - first + 1)
   else {
     return TableDecision(4, .restart(markRangeUnsafe: true))
   }
-  // Row 5: another representation, whatever If-Range said.
+  // Row 5: the answer is another representation, whatever If-Range said.
   let comparison = validator.compared(with: head)
   if comparison == .different || (total ?? record.completeLength) != record.completeLength
     || state.stated.map(head.contradicts) == true
@@ -37,8 +37,8 @@ func decidePart(_ state: TransferState, asked: RequestKind, head: ResponseHead) 
   if total == nil, comparison != .same || validator.ifRangeValue == nil {
     return TableDecision(6, .restart(markRangeUnsafe: false))
   }
-  // Row 7: the validator is missing. With If-Range the server may omit it, but nobody can see whether the server supports
-  // If-Range. Ask once more without it; then the server must send the validator (RFC 9110 §15.3.7).
+  // Row 7: the validator is missing. With If-Range, the server may omit the validator, but Haul cannot see whether the server
+  // supports If-Range. Ask once more without If-Range. Then the server must send the validator (RFC 9110 §15.3.7).
   if comparison == .absent {
     let isFirst = ifRange && !state.attempts.askedPlainRange
     return TableDecision(7, isFirst ? .oncePlainRange : .restart(markRangeUnsafe: false))

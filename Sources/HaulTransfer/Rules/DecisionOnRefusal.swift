@@ -32,7 +32,7 @@ func decideRefused(
     return failure(
       28, .proxy, "a network between this machine and the host needs a login (511)", head)
 
-  // Row 27: the server may reject the range.
+  // Row 27: the server may have rejected the range.
   case let status where asked.isRange && state.rejectsRange(status):
     return TableDecision(27, .onceWhole)
 
@@ -63,9 +63,9 @@ func decideRefused(
 extension TransferState {
   /// Returns whether Haul should request the whole file after a range request was answered with `status`.
   ///
-  /// Answers about the client come first: logins (401), rate limits (429, 503), the wrong connection (421). Temporary errors
-  /// are retried after a pause. They count as caused by the range after three equal responses, or after a response to a plain
-  /// request.
+  /// Some answers are about the client and not about the range: logins (401), rate limits (429, 503), the wrong connection
+  /// (421). Temporary errors are retried after a pause. After three equal answers, or after a response to a request without a
+  /// range, the range counts as their cause.
   func rejectsRange(_ status: Int) -> Bool {
     if attempts.askedWhole { return false }
     switch status {

@@ -47,7 +47,7 @@ private func decideUnwanted(
   return TableDecision(12, .suspect(SuspectPage(new, now: now), error))
 }
 
-/// Rows 10, 11 and 15: everything, though a range was asked for.
+/// Decides rows 10, 11 and 15: the server sent the whole file, although Haul requested a range.
 private func decideUnranged(
   _ state: TransferState, _ record: Checkpoint, asked: RequestKind, _ new: Representation,
   _ head: ResponseHead
@@ -59,7 +59,8 @@ private func decideUnranged(
   // Only the digest can be compared.
   if record.validator == .jobDigest { return TableDecision(10, taken) }
 
-  // Row 11: the same validator and another length contradict each other. It may be the rest, sent as if it were the whole.
+  // Row 11: the same validator and another length contradict each other. The body may be the rest of the file, sent as if it
+  // were the whole file.
   if isSame, let length = new.completeLength, length != record.completeLength,
     !record.isFromElsewhere
   {
@@ -69,7 +70,8 @@ private func decideUnranged(
   if !state.attempts.askedWhole, asked.mayBeAnswered(by: new, record) {
     return TableDecision(11, .onceWhole)
   }
-  // Row 11: not the recorded file, or nothing proves that it is. The length may even equal the offset.
+  // Row 11: the answer is not the recorded file, or nothing proves that it is. Even a length that equals the requested offset
+  // proves nothing.
   guard isSame,
     new.contentEncoding == record.contentEncoding,
     (new.completeLength ?? record.completeLength) == record.completeLength,
@@ -98,8 +100,8 @@ extension TransferState {
 }
 
 extension RequestKind {
-  /// Whether a whole response may be the rest, sent as if it were the whole: it has no length, or the length of the requested
-  /// range, or the length of the range's missing bytes.
+  /// Whether a whole response may be the rest of the file, sent as if it were the whole file: it has no length, or the length
+  /// of the requested range, or the length of the range's missing bytes.
   fileprivate func mayBeAnswered(by new: Representation, _ record: Checkpoint) -> Bool {
     guard case .part(let range, let fresh, _) = self else { return false }
     guard let length = new.completeLength else { return true }
@@ -120,11 +122,11 @@ private func decideSuspect(
   if state.suspect?.confirms(new, type: known.mediaType, now: now) == true {
     return TableDecision(12, .changedUseBody(new))
   }
-  // It may be the file nevertheless, for example from a server that sometimes omits the validator.
+  // The answer may still be the file, for example from a server that sometimes omits the validator.
   if state.canCompare(new, head, least: KnownFile.leastProof) {
     return TableDecision(12, .compare(new, isSame: false, resumable: true))
   }
-  // The range may be why. A response to a plain request is judged by itself.
+  // The range may be the cause. Haul judges the response to a request without a range by itself.
   if asked.isRange, !state.attempts.askedWhole { return TableDecision(12, .onceWhole) }
   let page = state.suspect?.next(new, now: now) ?? SuspectPage(new, now: now)
   let kept = state.checkpoint == nil ? "the file" : "the partial file"
@@ -135,7 +137,7 @@ private func decideSuspect(
     status: head.status,
     // Only a response that may be confirmed later is worth the wait.
     retryAfter: page.isConfirmable(for: known.mediaType) ? .seconds(SuspectPage.patience) : nil)
-  // A length that an earlier answer stated, and this one does not.
+  // An earlier answer stated a length, and this one does not.
   if new.completeLength == nil, new.mediaType == nil || new.mediaType == known.mediaType {
     if state.policy.acceptUnverifiedLength { return nil }
     error.errorClass = .unverifiedLength
@@ -166,10 +168,10 @@ private func decideUnsized(
 }
 
 extension ResponseHead {
-  /// The first byte of the part that a 200 claims to carry; nil if it claims no part, or carries the whole.
+  /// The first byte of the part that a 200 claims to carry; nil if it claims no part, or carries the whole file.
   fileprivate func partClaim(for state: TransferState) -> Int64? {
     let length = if case .bytes(let length) = bodyLength { length } else { Int64?.none }
-    // If several fields disagree, each must describe the whole.
+    // If there are several fields, each must describe the whole file.
     return values("Content-Range").lazy.compactMap { value -> Int64? in
       do throws(ContentRange.Malformed) {
         switch try ContentRange(value) {
@@ -178,14 +180,14 @@ extension ResponseHead {
           let whole = total ?? state.policy.expectedLength
           let isWhole = (length ?? last + 1) == whole
           return isWhole || whole == nil && state.wantedDigest != nil ? nil : 0
-        // A range beyond the end, under the wrong status.
+        // The field of a 416, sent with another status.
         case .unsatisfied(let total): return length ?? total == total ? nil : 0
         }
       } catch {
         guard value.lowercased().hasPrefix("bytes") || value.utf8.first?.isDigit == true else {
           return nil
         }
-        // Malformed: nobody can tell which bytes these are, unless they begin at 0.
+        // The field is malformed. Nothing shows which bytes these are, unless they begin at 0.
         var scanner = TextScanner(value)
         _ = scanner.takeWhile { !$0.isDigit }
         guard let first = scanner.integer(), scanner.take("-") else { return nil }

@@ -34,10 +34,10 @@ public final class RateLimit: Sendable {
 
 /// Calculates when bytes may be read to keep a rate. It reads no clock: callers pass the time. Clock: `ContinuousClock`.
 ///
-/// Each byte moves the time until which the rate is used up. Before that time no further byte is read. A piece may be larger
-/// than the rate allows at once; the next piece then waits longer.
+/// Each byte moves `usedUntil`, before which no further byte may be read. A piece may be larger than the rate allows at that
+/// moment; the next piece then waits longer.
 struct RatePace {
-  /// The unused time that may still be used later, because waiting exchanges wake a little late.
+  /// The maximum unused time that later bytes may still use. It allows for exchanges that wake a little late.
   static let slack = Duration.milliseconds(100)
 
   private(set) var bytesPerSecond: Int64

@@ -7,7 +7,7 @@ import HaulSystem
 /// - A problem of the host, such as no response or status 429 (too many requests): Haul retries for up to ``maxHostWait``. The
 ///   wait before each retry is random, and the maximum wait doubles from 1 second up to 5 minutes. These retries do not count
 ///   as attempts.
-/// - Any other error, such as status 404, a wrong digest or a missing right: Haul never retries.
+/// - Any other error, such as status 404, a wrong digest or a missing permission: Haul never retries.
 ///
 /// Haul always waits as long as the server asks (Retry-After). Partial files are kept and continued.
 public struct RetryPolicy: Sendable, Hashable {

@@ -76,7 +76,7 @@ struct KnownFile: Sendable {
     return nil
   }
 
-  /// Returns whether a file of `length` bytes would lose many of the saved bytes.
+  /// Returns whether replacing the file by one of `length` bytes would lose many of the saved bytes.
   func isMuchLonger(than length: Int64) -> Bool {
     length < saved / 2 && saved - length >= Self.leastLoss
   }

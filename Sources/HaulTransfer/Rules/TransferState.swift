@@ -7,7 +7,7 @@ enum RequestKind: Sendable, Hashable {
   /// The request asks for the bytes of `range`. The start of the range lies in the durable bytes, and `fresh` is the first
   /// missing byte.
   case part(range: Range<Int64>, fresh: Int64, ifRange: Bool)
-  /// The request asks for one byte, with `Range: bytes=0-0` and without condition.
+  /// The request asks for one byte, with `Range: bytes=0-0` and without a condition.
   case probe
 
   /// Whether a Range was sent.
@@ -41,7 +41,7 @@ struct TransferState: Sendable, Hashable {
     var digest: ExpectedDigest?
     /// Whether a body without length counts as complete when the connection closes.
     var acceptUnverifiedLength = false
-    /// Whether the file comes over HTTP. Only over HTTP can an error page replace the file, and can a range cause a failure.
+    /// Whether the file comes over HTTP. Only HTTP servers send error pages instead of files, or fail because of a range.
     var isHTTP = true
     /// Whether the request has a body. If so, a 201 may carry the file.
     var sendsBody = false
@@ -67,7 +67,8 @@ struct TransferState: Sendable, Hashable {
   var earlierLength: Int64?
   /// The validator of the response with ``earlierLength``; nil if it had none.
   var earlierValidator: Validator?
-  /// The length that the current response must have: it states no length, and it may carry the version whose length is known.
+  /// The length that the current response must have, because it states no length but may carry the version whose length is
+  /// known. Nil if any length may be right.
   var requiredLength: Int64?
   /// The attempts that the download has already made.
   var attempts: Attempts
@@ -89,8 +90,8 @@ struct TransferState: Sendable, Hashable {
 
   /// Returns the next step, from the durable bytes and the attempts so far.
   ///
-  /// The request asks for identity coding, since a range of a body encoded on the fly means nothing. The range has an end and
-  /// never starts at the complete length, because a range without bytes asks for nothing.
+  /// The request asks for identity coding, since the offsets of a body that the server compresses on the fly are not stable.
+  /// The range has an end and never starts at the complete length, because such a range would contain no bytes.
   mutating func next() -> Step {
     attempts.redirects = 0
     var fields = [ResponseHead.Field("Accept-Encoding", "identity")]
@@ -147,7 +148,7 @@ struct TransferState: Sendable, Hashable {
     case .unsizedTrial(let new, _, _):
       stated = new.digest
       requiredLength = lengthRequired(of: new, head)
-    // A finished file is still what the next answer would replace.
+    // The next answer would still replace a finished file.
     case .startOver: (checkpoint, earlierLength) = (nil, nil)
     case .onceWhole where Self.passing.contains(head.status): attempts.noteOutage()
     case .fail where asked.isRange && TransferState.passing.contains(head.status):
@@ -160,8 +161,8 @@ struct TransferState: Sendable, Hashable {
     return ruling
   }
 
-  /// Returns the length that a response without a stated length must have; nil if any length may be right. A gateway whose
-  /// server has died ends a chunked body as if it were complete.
+  /// Returns the length that a response without a stated length must have; nil if any length may be right. If a gateway's
+  /// server dies, the gateway may end a chunked body as if it were complete.
   private func lengthRequired(of new: Representation, _ head: ResponseHead) -> Int64? {
     guard new.completeLength == nil else { return nil }
     guard let earlierLength else {
@@ -180,7 +181,7 @@ struct TransferState: Sendable, Hashable {
     present?.suspect = page
   }
 
-  /// The statuses of temporary errors. If a range request gets one, Haul repeats it before it gives the range up.
+  /// The statuses of temporary errors. If a range request gets one, Haul repeats the request before it gives up the range.
   static let passing: Set<Int> = [408, 425, 500, 502, 504]
 
   /// Counts a failure of a request without any bytes. Returns whether to request the whole file once because the range may be
