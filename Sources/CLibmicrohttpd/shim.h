@@ -1,19 +1,19 @@
-// libmicrohttpd's calls that Swift cannot make, because they are variadic. Nothing else happens here.
+// Wrappers for functions of libmicrohttpd that Swift cannot call, because they are variadic or return a union.
 #pragma once
 #include <sys/types.h>
 #include <sys/socket.h>
 #include <microhttpd.h>
 
-/// What a daemon may use; see MHD_OPTION_* of the same names.
+/// The limits of a daemon; see MHD_OPTION_CONNECTION_LIMIT and MHD_OPTION_CONNECTION_MEMORY_LIMIT.
 struct haul_http_limits {
-  /// Concurrent connections, in all. Further ones wait in the kernel.
+  /// The maximum number of concurrent connections. Further connections wait in the kernel.
   unsigned connections;
-  /// Bytes of a request's head and of the buffers of its connection.
+  /// The maximum memory of a connection in bytes: the request's head and the buffers.
   size_t memory;
 };
 
-/// MHD_start_daemon(3) with a thread of its own that polls, on a socket that listens already and is the daemon's from
-/// now on. Returns NULL where it cannot be started; the socket is still the caller's then.
+/// Starts a daemon with its own polling thread (MHD_start_daemon(3)). The daemon takes over `listening`, a socket that already
+/// listens. Returns NULL if the daemon cannot start; the caller then keeps the socket.
 static inline struct MHD_Daemon *haul_http_start(int listening, struct haul_http_limits limits,
                                                  MHD_AccessHandlerCallback answer,
                                                  MHD_RequestCompletedCallback completed,

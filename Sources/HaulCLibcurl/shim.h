@@ -1,5 +1,5 @@
-// libcurl's calls that Swift cannot make: curl_easy_setopt and its kin are variadic.
-// One face a type of argument; nothing else happens here.
+// Wrappers for functions of libcurl that Swift cannot call, because they are variadic, such as curl_easy_setopt. There is one
+// wrapper for each type of argument. The wrappers do nothing else.
 #pragma once
 #define CURL_DISABLE_TYPECHECK 1
 #include <curl/curl.h>
@@ -22,7 +22,7 @@ static inline CURLcode haul_easy_set_string(CURL *easy, CURLoption option, const
   return curl_easy_setopt(easy, option, value);
 }
 
-/// curl_easy_setopt(3) for options that take a pointer handed back to callbacks.
+/// curl_easy_setopt(3) for options that take any other pointer, such as the context of callbacks.
 static inline CURLcode haul_easy_set_pointer(CURL *easy, CURLoption option, void *value) {
   return curl_easy_setopt(easy, option, value);
 }
@@ -58,7 +58,7 @@ static inline CURLcode haul_easy_set_tls_context(CURL *easy, curl_ssl_ctx_callba
   return curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, function);
 }
 
-/// curl_easy_getinfo(3) for information that is a string; it lives as long as the handle.
+/// curl_easy_getinfo(3) for information that is a string, which lives as long as the handle.
 static inline CURLcode haul_easy_get_string(CURL *easy, CURLINFO info, const char **value) {
   return curl_easy_getinfo(easy, info, value);
 }
@@ -88,10 +88,10 @@ static inline CURLMcode haul_multi_set_long(CURLM *multi, CURLMoption option, lo
   return curl_multi_setopt(multi, option, value);
 }
 
-/// curl_version_info(3) of the headers' age: a macro that Swift does not see.
+/// curl_version_info(3). Its argument is a macro that Swift cannot import.
 static inline const curl_version_info_data *haul_version_info(void) {
   return curl_version_info(CURLVERSION_NOW);
 }
 
-/// Values of CURLOPT_HTTPAUTH, which are macros with a cast.
+/// Values of CURLOPT_HTTPAUTH. libcurl defines them as macros with a cast, which Swift cannot import.
 enum { HAUL_AUTH_BASIC = CURLAUTH_BASIC, HAUL_AUTH_DIGEST = CURLAUTH_DIGEST };

@@ -4,11 +4,11 @@
 
 /// The child's half of haul_start: becomes the program, or returns errno.
 ///
-/// The caller's memory is in use, so only system calls are made here, and those that change the user raw:
-/// the C library's would ask all threads of the caller's to do the same.
+/// The child shares the caller's memory, so it makes only system calls. It changes the user with raw system calls, because the
+/// C library's functions would also change the user in all threads of the caller.
 static int become(const struct haul_program *program) {
   int input = program->input >= 0 ? program->input : open("/dev/null", O_RDONLY | O_CLOEXEC);
-  // Out of the way of the three, which the caller may have closed.
+  // Use descriptor numbers above 2, because the caller may have closed the descriptors 0 to 2.
   input = fcntl(input, F_DUPFD, 3);
   int output = fcntl(program->output, F_DUPFD, 3);
   if (input < 0 || output < 0 || dup2(input, 0) < 0 || dup2(output, 1) < 0 ||
@@ -33,7 +33,7 @@ static int become(const struct haul_program *program) {
 int haul_start(const struct haul_program *program, pid_t *started) {
   sigset_t all, before;
   sigfillset(&all);
-  // No handler of the caller's may run in the child, which has the caller's memory until it is the program.
+  // No signal handler of the caller may run in the child, which shares the caller's memory until execve(2).
   pthread_sigmask(SIG_SETMASK, &all, &before);
   volatile int error = 0;
   pid_t child = vfork();
@@ -58,7 +58,7 @@ static void reap(pid_t child) {
 
 void haul_leave_first_process(void) {
   if (getpid() != 1) return;
-  // If it were ignored, the kernel would send no SIGCHLD.
+  // If SIGCHLD were ignored, the kernel would not send it.
   signal(SIGCHLD, SIG_DFL);
   sigset_t all, before;
   sigfillset(&all);

@@ -19,8 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/// openat2(2): opens below `directory` without following symbolic links or leaving it.
-/// Returns a descriptor, or -1 with errno.
+/// openat2(2): opens a file below `directory` without following symbolic links or leaving the directory. Returns a descriptor,
+/// or -1 with errno.
 static inline int haul_open_beneath(int directory, const char *path, int flags, unsigned mode) {
   struct open_how how = {
       .flags = (uint64_t)(flags | O_CLOEXEC),
@@ -47,8 +47,8 @@ static inline int haul_set_modified(int descriptor, int64_t seconds) {
   return futimens(descriptor, times);
 }
 
-/// What tells a file from every other file, as fstat(2) and statx(2) have it. `born` is in nanoseconds since 1970, and 0 where
-/// the file system does not tell.
+/// The values of fstat(2) and statx(2) that distinguish a file from every other file. `born` is the time of creation in
+/// nanoseconds since 1970; 0 if the file system does not report it.
 struct haul_identity {
   uint64_t device;
   uint64_t inode;
@@ -73,8 +73,8 @@ static inline int haul_identify(int descriptor, struct haul_identity *identity) 
   return 0;
 }
 
-/// fsetxattr(2) and fgetxattr(2) of `user.haul.job`. Return 0, or -1 with errno; the length of the value, or -1 with errno.
-/// By number: <sys/xattr.h> brings <sys/select.h>, of which Glibc's module has another version.
+/// fsetxattr(2) and fgetxattr(2) of `user.haul.job`. The first returns 0, the second the length of the value; on failure, both
+/// return -1 with errno. Raw system calls avoid <sys/xattr.h>, which includes another <sys/select.h> than Glibc's module.
 static inline int haul_set_owner(int descriptor, const char *value, size_t length) {
   return (int)syscall(SYS_fsetxattr, descriptor, "user.haul.job", value, length, 0);
 }
@@ -82,45 +82,45 @@ static inline ssize_t haul_get_owner(int descriptor, void *value, size_t room) {
   return (ssize_t)syscall(SYS_fgetxattr, descriptor, "user.haul.job", value, room);
 }
 
-/// The kind of the file system behind `descriptor` (f_type of fstatfs(2)), or 0.
+/// The type of the file system behind `descriptor` (f_type of fstatfs(2)), or 0 if it cannot be read.
 static inline uint32_t haul_file_system(int descriptor) {
   struct statfs found;
   return fstatfs(descriptor, &found) == 0 ? (uint32_t)found.f_type : 0;
 }
 
-/// strerrordesc_np(3), which needs no buffer and no lock: the sentence for an error number, in English.
+/// Returns the English text for an error number. strerrordesc_np(3) needs no buffer and no lock.
 static inline const char *haul_error_text(int number) {
   const char *text = strerrordesc_np(number);
   return text ? text : "unknown error";
 }
 
-/// Columns of the terminal behind `descriptor` (TIOCGWINSZ), or 0.
+/// The number of columns of the terminal behind `descriptor` (TIOCGWINSZ), or 0 if there is no terminal.
 static inline int haul_terminal_columns(int descriptor) {
   struct winsize size;
   return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-/// Rows of the terminal behind `descriptor` (TIOCGWINSZ), or 0.
+/// The number of rows of the terminal behind `descriptor` (TIOCGWINSZ), or 0 if there is no terminal.
 static inline int haul_terminal_rows(int descriptor) {
   struct winsize size;
   return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_row : 0;
 }
 
-/// A program to be started, in a session of its own, with nothing of the caller's open but these.
+/// A program to start in a session of its own. From the caller, it inherits only the descriptors below.
 struct haul_program {
   const char *path;
-  /// These two end with a null pointer.
+  /// Both arrays end with a null pointer.
   char *const *arguments;
   char *const *environment;
-  /// Where it works.
+  /// The working directory.
   const char *directory;
   /// Standard input; -1 for /dev/null.
   int input;
   /// Standard output and error.
   int output;
-  /// Whether nobody else may read what it writes (umask 077); else as the caller's.
+  /// Whether only the program's user may read the files that it creates (umask 077). Otherwise the caller's umask applies.
   int is_private;
-  /// Whether it runs as the user below instead of the caller's; only root can ask for that.
+  /// Whether the program runs as the user and with the groups below, instead of the caller's. This needs root.
   int drops;
   uid_t user;
   gid_t group;
@@ -128,12 +128,13 @@ struct haul_program {
   size_t group_count;
 };
 
-/// Starts a program and stores its process id. Returns 0 once it runs, or errno; then nothing is left of it.
+/// Starts a program and stores its process ID. Returns 0 once the program runs. Otherwise returns the error number, and no
+/// process remains.
 int haul_start(const struct haul_program *program, pid_t *started);
 
 /// If the caller is PID 1, as in a container without an init, forks and returns only in the child. PID 1 forwards signals,
-/// reaps orphaned processes and exits with the child's status, or with 128 plus the signal's number. Does nothing otherwise.
-/// Call it while the process has a single thread.
+/// reaps orphaned processes and exits with the child's status, or with 128 plus the signal's number. Does nothing if the caller
+/// is not PID 1. Call it while the process has only one thread.
 void haul_leave_first_process(void);
 
 /// Sends `message` to the datagram socket `name` of a service manager: sd_notify(3). Returns 0 or the error number.

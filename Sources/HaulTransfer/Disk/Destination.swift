@@ -19,7 +19,7 @@ public enum CollisionPolicy: String, Sendable, CaseIterable {
 ///
 /// To publish a file, call `makeParent`, `place` and then `Parent.sync`. These steps are separate for two reasons. Before
 /// `place`, a caller can record that it is about to publish the file. After `place`, a caller can sync the directories of many
-/// files at once.
+/// files in one call.
 package struct Destination: Sendable {
   /// The signature of renameat2(2): descriptor and name of the old and of the new place, then flags. It returns 0 or
   /// the error number.
@@ -176,7 +176,7 @@ package struct Destination: Sendable {
   /// Returns why the directory of `path` cannot be opened.
   private func failure(_ number: Int32, _ path: RelativePath) throws(TransferError) -> TransferError
   {
-    // This error names the directory that this user has no permission to enter.
+    // requireRight throws an error that names the directory that this user has no permission to enter.
     if number == EACCES { try requireRight(toMake: path) }
     return .file(number, "cannot open the directory of \(path)")
   }

@@ -3,7 +3,7 @@ import Synchronization
 /// A cache of the directories below a root whose paths are durable, because this process has synced every entry on them. A
 /// directory that has replaced a cached one is not in the cache.
 final class DurableDirectories: Sendable {
-  /// The largest number of remembered directories. A forgotten directory is only synced once more.
+  /// The maximum number of remembered directories. Haul syncs a forgotten directory once more.
   private static let limit = 4096
 
   private let known = Mutex<[String: Destination.Parent.Identity]>([:])

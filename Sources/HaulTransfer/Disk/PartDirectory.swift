@@ -8,13 +8,12 @@ package struct PartDirectory: Sendable {
   let directory: FileDescriptor
   /// Whether an open part file is locked, so that no other download can use it. (flock(2))
   private let locksParts: Bool
-  /// The number of tries to take a lock, with a pause between them: 200 ms in all.
+  /// The number of tries to take a lock. Default: 40 tries, with pauses of 200 ms in all.
   private let lockTries: Int
   /// The pause between two tries, in microseconds.
   private static let lockPause: UInt32 = 5000
 
-  /// Creates a value for the part files in `directory`. If `locksParts` is true, only one download can open a part file at a
-  /// time.
+  /// Uses `directory` for part files. If `locksParts` is true, only one download can open a part file at a time.
   package init(_ directory: FileDescriptor, locksParts: Bool = false) {
     self.init(directory, locksParts: locksParts, lockTries: 40)
   }
@@ -57,9 +56,9 @@ package struct PartDirectory: Sendable {
   ///
   /// - Throws: `disk_full` if the disk has no room for `length` bytes; `io` or a similar error if the file cannot be created.
   package func make(_ name: String, of length: Int64?) throws(TransferError) -> PartFile {
-    // An existing entry was left by an attempt of the same token, which this process made and gave up.
+    // An existing file is from an earlier try with the same token, which this process gave up.
     let part = try createAnew(name)
-    // A small file shows while it is written whether there is room.
+    // For a small file, writing it shows early enough whether there is room.
     if let length, length >= Self.reservedFrom { try part.reserve(length) }
     return part
   }
@@ -82,10 +81,10 @@ package struct PartDirectory: Sendable {
     }
   }
 
-  /// Returns the open part, and locks it if parts are locked. ``idleSize(_:)`` holds the lock for a moment, so a held
-  /// lock is tried again.
+  /// Returns the open part, and locks it if parts are locked. ``idleSize(_:)`` holds the lock for a moment, so this function
+  /// tries several times to take the lock.
   ///
-  /// - Returns: nil if the part is gone: it is opened → ``discard(_:)`` removes it → it is locked.
+  /// - Returns: nil if ``discard(_:)`` removed the part after it was opened and before it was locked.
   private func part(
     _ name: String, _ inode: UInt64, _ file: FileDescriptor
   ) throws(TransferError) -> PartFile? {
@@ -151,8 +150,8 @@ package struct PartDirectory: Sendable {
     return true
   }
 
-  /// Returns the length of a part file in bytes; nil if a download uses it, or if it is not a regular file. An empty
-  /// part file of the last second might not be locked yet, so it counts as used and is not locked here.
+  /// Returns the length of a part file in bytes; nil if a download uses it, or if it is not a regular file. An empty part file
+  /// that is less than a second old might not be locked yet. It counts as used, and this function does not try to lock it.
   func idleSize(_ name: String) -> Int64? {
     guard case .success(let file) = directory.openBeneath(name, O_RDWR | O_NONBLOCK),
       let status = try? file.status(), status.isRegular
@@ -166,8 +165,8 @@ package struct PartDirectory: Sendable {
 
   /// Removes a part file that no download uses.
   ///
-  /// - Returns: false if the file is missing, if a download uses it, if it is no regular file, or if it has another inode than
-  ///   the one that is given.
+  /// - Returns: false if the file is missing, if a download uses it, if it is not a regular file, or if its inode number is not
+  ///   `inode`.
   @discardableResult
   func discard(_ name: String, inode: UInt64? = nil) throws(TransferError) -> Bool {
     guard case .success(let file) = directory.openBeneath(name, O_RDWR | O_NONBLOCK),
@@ -187,7 +186,7 @@ package struct PartDirectory: Sendable {
 
   /// Returns the names that start with `prefix`, unsorted.
   package func names(startingWith prefix: String) throws(TransferError) -> [String] {
-    // This needs a second descriptor, because reading a directory moves its position and closes it.
+    // This needs a second descriptor: reading moves the descriptor's position, and closedir(3) closes it.
     let own = unsafe haul_open_beneath(directory.raw, ".", O_RDONLY | O_DIRECTORY, 0)
     guard own >= 0, let stream = unsafe fdopendir(own) else {
       throw .file(errno, "cannot list the partial files")

@@ -24,8 +24,8 @@ extension PartFile {
     }
   }
 
-  /// Returns the attribute's value: half of the SHA-256 of the owner and of the file's length and time. It has 32
-  /// bytes. For more than 64 bytes, ext4 has no room in an inode of 256 bytes, and each file would take another block.
+  /// Returns the attribute's value: half of the SHA-256 of the owner and of the file's length and time. It has 32 bytes. More
+  /// than 64 bytes would not fit into a 256-byte inode of ext4, and each file would take another block.
   private func signed(_ owner: String) throws(TransferError) -> String {
     let status = try status()
     return String(

@@ -18,7 +18,7 @@ package final class PartFile: Sendable {
     self.file = file
   }
 
-  /// Creates a file that is only in memory, and gone with this object. (memfd_create(2))
+  /// Creates a file that exists only in memory, and only as long as this object. (memfd_create(2))
   static func inMemory(_ name: String) throws(TransferError) -> PartFile {
     let raw = unsafe haul_memory_file(name)
     guard raw >= 0 else { throw .file(errno, "cannot create a file in memory") }
@@ -28,7 +28,7 @@ package final class PartFile: Sendable {
 
   /// Writes all `bytes` at `offset` with pwrite(2). They are not durable on return.
   ///
-  /// - Throws: `disk_full`, `io`. Some of the bytes may be written then.
+  /// - Throws: `disk_full` or `io`. In this case, some of the bytes may have been written.
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(TransferError) {
     var done = 0
     while done < bytes.count {
@@ -50,7 +50,7 @@ package final class PartFile: Sendable {
   ///
   /// If the file system cannot reserve bytes, this only checks how much is free.
   ///
-  /// - Throws: `disk_full`. The message says how much space the file takes.
+  /// - Throws: `disk_full`. The message says how much space the file needs.
   func reserve(_ length: Int64) throws(TransferError) {
     var error = EOPNOTSUPP
     // A tmpfs would fill memory with zeros, which takes as long as writing them.
@@ -160,7 +160,7 @@ package final class PartFile: Sendable {
   /// Adds the bytes of `range` to digests. Reads the bytes back once, in blocks of 1 MiB.
   ///
   /// - Parameter isWanted: Called before each block. If this function returns false, the computation ends.
-  /// - Throws: `io` if the file ends before; `cancelled` if `isWanted` returns false.
+  /// - Throws: `io` if the file ends before the range does; `cancelled` if `isWanted` returns false.
   func add(
     _ range: Range<Int64>, to contexts: [DigestContext], while isWanted: () -> Bool
   ) throws(TransferError) {
