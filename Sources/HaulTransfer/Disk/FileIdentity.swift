@@ -3,7 +3,7 @@ import HaulCLinux
 import HaulSystem
 
 /// An identity that distinguishes a file from every other file, including a later file with the same name. After a file is
-/// gone, the file system soon reuses its inode number, but not with the same time of creation.
+/// removed, the file system may reuse its inode number, but not with the same time of creation.
 struct FileIdentity: Sendable, Hashable, Codable {
   var device: UInt64
   var inode: UInt64

@@ -8,7 +8,7 @@ final class BufferGate {
     self.pool = pool
   }
 
-  /// Returns a buffer for `exchange`; nil if none is free. In this case ``RunningExchange/attendPool()`` later makes the
+  /// Returns a buffer for `exchange`. If none is free, returns nil, and ``RunningExchange/attendPool()`` later makes the
   /// exchange ask again.
   func take(for exchange: RunningExchange) -> GatherBuffer? {
     if let buffer = pool.take(for: exchange.order.request.share) { return buffer }

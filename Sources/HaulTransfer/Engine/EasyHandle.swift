@@ -113,9 +113,9 @@ import HaulSystem
     try set(CURLOPT_PROXYPASSWORD, login?.password ?? entry?.password)
   }
 
-  /// Sets the login, and the first byte for FTP and SFTP. HTTP sends its range and Basic logins as fields, so only a Digest
-  /// login is set. Everything else is cleared: libcurl would send the login of an earlier exchange. FTP and SFTP passwords go
-  /// only over TLS or SSH. The SSH agent is not used.
+  /// Sets the login and the first byte for FTP and SFTP. For HTTP, sets only a Digest login, because Haul sends ranges and
+  /// Basic logins as fields. Clears everything else, because libcurl would send the login of an earlier exchange. FTP and SFTP
+  /// passwords go only over TLS or SSH. The SSH agent is not used.
   private func prepare(
     _ file: FileRequest?, _ request: ExchangeRequest, stallTime: Duration
   ) throws(TransferError) {

@@ -9,7 +9,7 @@ package final class ExchangeHandle: Sendable {
   struct Wishes: Sendable {
     var isCancelled = false
     var isPaused = false
-    /// The sink has room again. The engine clears this when it reads it.
+    /// Whether the sink has room again. The engine clears this value when it reads it.
     var hasRoom = false
   }
 

@@ -25,7 +25,7 @@ extension Engine.Configuration {
       throw refusal(.proxy, "\(url.scheme) downloads cannot use a proxy")
     }
     guard url.scheme == "sftp" else { return }
-    // Without such a file libcurl accepts any server.
+    // Without a known hosts file, libcurl accepts any server.
     if knownHosts == nil { throw refusal(.tls, "sftp needs a known hosts file, but none is set") }
     if request.login == nil {
       throw refusal(

@@ -10,8 +10,8 @@ final class OpenSockets {
   private var descriptors: [UInt16: Int32] = [:]
 
   /// Checks the connection that is about to be used. `opened` are the sockets made for this exchange. If the connection has one
-  /// of these sockets, the socket is remembered. Any other connection was used before. If it holds bytes that no request asked
-  /// for, this function shuts it down.
+  /// of these sockets, this function remembers the socket. Any other connection was used before. If it holds bytes that no
+  /// request asked for, the function shuts it down.
   ///
   /// libcurl then fails to send, sees that no response has come yet, and reconnects.
   func inspect(opened: [Int32], localPort: UInt16, remotePort: UInt16) {

@@ -40,7 +40,7 @@ extension CurlEnd {
   func fault(
     of proxy: ProxyAddress, _ progress: ProxyProgress
   ) -> (errorClass: TransferError.Class, message: String)? {
-    // A TLS handshake before CONNECT is the one with the proxy.
+    // A TLS handshake before CONNECT is a handshake with the proxy.
     if proxy.url.hasPrefix("https:"), progress.connectStatus == nil, errorClass(.connecting) == .tls
     {
       return (.proxy, "the TLS connection to the proxy failed: \(message(.tls))")

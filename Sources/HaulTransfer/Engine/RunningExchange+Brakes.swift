@@ -18,7 +18,7 @@ extension RunningExchange {
     case end
   }
 
-  /// The reasons that hold the exchange back.
+  /// The reasons why the exchange is paused.
   struct Brakes: OptionSet {
     var rawValue: UInt8
     static let owner = Brakes(rawValue: 1)

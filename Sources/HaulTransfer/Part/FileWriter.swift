@@ -307,7 +307,7 @@ package final class FileWriter: Sendable {
     unsafe addToDigest(bytes, at: offset)
   }
 
-  /// Adds to the digests those bytes that follow the part already digested.
+  /// Updates the digests with the bytes that they do not cover yet.
   private func addToDigest(_ bytes: UnsafeRawBufferPointer, at offset: Int64) {
     running.withLock { running in
       let end = offset + Int64(bytes.count)

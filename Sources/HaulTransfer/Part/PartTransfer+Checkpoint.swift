@@ -96,8 +96,8 @@ extension PartTransfer {
     var record = template
     record.advance(to: durable)
     record.inode = part.inode
-    // Do not save after another body has begun, or after the owner knows that the run is over:
-    //   stop → sync takes too long → the run ends, the job is released → the sync returns.
+    // Do not save after another body has begun, or after the owner knows that the run is over. Example: a stop comes, the sync
+    // takes too long, the run ends, the job is released, and then the sync returns.
     let isWanted = shared.withLock { !$0.isOver && $0.body?.generation == generation }
     guard isWanted, record.isResumable,
       shared.withLock({ $0.isWorthSaving(record.durable.count) })

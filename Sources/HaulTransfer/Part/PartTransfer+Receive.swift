@@ -116,7 +116,7 @@ extension PartTransfer {
   func begin(_ new: Representation, _ shared: inout Shared) {
     // A second download that states its length needs no comparison.
     if !shared.state.attempts.secondDownload { shared.first = nil }
-    // The first download used the same digest algorithm, so it is available.
+    // The first download used the same digest algorithm, so libcrypto has it.
     if shared.state.attempts.secondDownload, let context = try? DigestContext(.sha256) {
       shared.body = PartBody(
         .compare(context), record: nil, length: new.completeLength,
@@ -160,7 +160,7 @@ extension PartTransfer {
     return (name, writer)
   }
 
-  /// Returns the name of the part file for the `generation`th body from 0. An earlier attempt's part has the plain name.
+  /// Returns the name of the part file number `generation` of this transfer. The part of an earlier attempt has the plain name.
   private func partName(_ generation: Int) -> String {
     let number = generation + (order.resuming == nil ? 0 : 1)
     return number == 0 ? order.partName : "\(order.partName).\(number)"

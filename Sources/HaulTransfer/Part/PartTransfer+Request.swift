@@ -3,7 +3,7 @@ import Synchronization
 
 /// Builds requests, and decides where a redirect leads.
 extension PartTransfer {
-  /// Returns the request for `url`. `isHome` says that no redirect has left the job's origin. Only then, the request carries
+  /// Returns the request for `url`. `isHome` says that no redirect has left the job's origin. Only then does the request carry
   /// the job's own fields, credentials and certificate. The engine's logins and cookies go only to their own hosts.
   func request(
     to url: WebURL, isHome: Bool, _ fields: [ResponseHead.Field], _ body: [UInt8]?
@@ -86,8 +86,8 @@ extension PartTransfer {
     }
   }
 
-  /// Returns the user and password for an http or https URL: those that the owner gave for its origin, otherwise the job's own
-  /// at the job's origin, otherwise those of the netrc file.
+  /// Returns the user and password for an http or https URL. Haul uses the first of these that exists: the owner's answer for
+  /// the origin, the job's login at the job's origin, the netrc file.
   func login(for url: WebURL, isHome: Bool) -> Login? {
     if url.isFile { return nil }
     if let given = shared.withLock({ $0.logins[url.origin] }) { return given }

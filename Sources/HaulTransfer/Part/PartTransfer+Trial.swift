@@ -7,15 +7,14 @@ struct PartTrial: Sendable {
   enum Kind: Sendable, Equatable {
     /// The digest that the job requires decides whether the body is the file, because the body may be an error page.
     case judgement
-    /// The length of the body decides, once the body has ended, because the response states no length. If the body is less than
-    /// half as long as the bytes that Haul has saved, and at least 16 KiB shorter, Haul remembers the response as this suspect
-    /// page.
+    /// The response states no length, so the length of the body decides when the body has ended. If the body is less than half
+    /// as long as the bytes that Haul has saved, and at least 16 KiB shorter, Haul remembers the response as this suspect page.
     case end(SuspectPage)
     /// A comparison of the body with the part file decides. `isSame` is true if the validator has not changed. Haul then keeps
     /// new bytes even if the body ends early.
     case comparison(isSame: Bool)
-    /// The number of received bytes decides. The body replaces the part file once the body has more bytes than this number,
-    /// which is the number of durable bytes of the part file. If the body breaks off earlier, Haul does not continue it.
+    /// The number of received bytes decides. The associated value is the number of durable bytes of the part file. The body
+    /// replaces the part file once it has more bytes than that. If the body breaks off earlier, Haul does not continue it.
     case length(Int64)
   }
 
@@ -135,8 +134,8 @@ extension PartTransfer {
       generation: old.generation, compareUntil: record.durable.prefixEnd)
   }
 
-  /// Ends a comparison after a different byte or digest, so that everything is requested again. Returns false if there is no
-  /// comparison.
+  /// Ends a comparison after a different byte or digest, so that Haul requests the whole file again. Returns false if there is
+  /// no comparison.
   func endComparison() -> Bool {
     let ruling = shared.withLock { shared -> TableDecision<Action>? in
       guard case .comparison? = shared.trial?.kind else { return nil }
@@ -148,7 +147,7 @@ extension PartTransfer {
     return true
   }
 
-  /// Keeps the part beside a new body that could not be resumed. Returns false if that is not useful.
+  /// Keeps the part beside a new body that Haul could not resume. Returns false if that is not useful.
   func keepBeside(_ new: Representation, _ shared: inout Shared) -> Bool {
     if case .length? = shared.trial?.kind {
       shared.report.leftover += [shared.partName].compactMap(\.self)

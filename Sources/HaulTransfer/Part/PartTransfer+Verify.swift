@@ -42,7 +42,7 @@ extension PartTransfer {
     }
   }
 
-  /// Returns how to continue after the last body did not have the wanted digest.
+  /// Records that the last body has the digest `found` instead of the wanted one, and returns how to continue.
   private func mismatched(_ found: ExpectedDigest) -> BodyEnding {
     shared.withLock { shared in
       let ending = shared.state.mismatched(found: found)
@@ -118,7 +118,7 @@ extension PartTransfer {
     }
   }
 
-  /// Completes with the first download if the second equals it.
+  /// Completes the transfer with the first download if the second download equals it.
   func compareWithFirst() -> Turn {
     let (first, body) = shared.withLock { ($0.first, $0.body) }
     guard let first, case .compare(let context)? = body?.use, body?.position == first.length,

@@ -51,7 +51,7 @@ package struct TransferRequest: Sendable {
   package var addressPolicy: AddressPolicy?
   /// Whether the host is known to answer range requests wrongly. Haul then requests no ranges.
   package var rangeUnsafe = false
-  /// The number of times that the source has changed in earlier attempts. After three changes, Haul does not resume any more.
+  /// The number of times that the source has changed in earlier attempts. After three changes, Haul no longer resumes.
   package var changes = 0
   /// The media type that an HTTP response must have; nil for any type.
   package var expectedType: ExpectedType?

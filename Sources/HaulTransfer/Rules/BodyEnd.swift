@@ -85,7 +85,7 @@ func decideEnd(_ state: TransferState, body: Body) -> TableDecision<BodyEnding> 
     return failure(22, .interrupted, "the response ended early, and its length is not known")
   case (.whole(nil), .closed):
     return decideClosed(state, body: body)
-  // Row 23: anybody on the way may have ended the body (RFC 9112 §9.8). Only a digest proves that it is complete.
+  // Row 23: an attacker on the network may have ended the body (RFC 9112 §9.8). Only a digest proves that it is complete.
   case (.whole(nil), .cut):
     if state.wantedDigest != nil { return TableDecision(23, .verify(length: body.end)) }
     return failure(
@@ -112,8 +112,8 @@ private func decideClosed(_ state: TransferState, body: Body) -> TableDecision<B
 }
 
 extension TransferState {
-  /// Returns why a body of `length` bytes without a stated length is not the file, whose length was `known`; nil if the
-  /// lengths are equal or something else decides.
+  /// Returns the error if a body without a stated length has `length` bytes, but the file had `known` bytes. Nil if the lengths
+  /// are equal, or if a digest or the job's policy decides.
   fileprivate func mismatch(of length: Int64, with known: Int64?) -> TransferError? {
     guard let known, known != length, wantedDigest == nil, !policy.acceptUnverifiedLength
     else { return nil }

@@ -32,7 +32,7 @@ package struct Checkpoint: Sendable, Hashable {
   package var directory: String?
   /// The inode number of the part file. A file with the name ``part`` and another inode is not this part file.
   package var inode: UInt64
-  /// The number of times that the source has changed. After three changes, Haul does not resume any more.
+  /// The number of times that the source has changed. After three changes, Haul no longer resumes.
   package var changes: Int
   /// Whether the query of the URL has changed since the checkpoint. A query may select another file, so Haul compares more
   /// bytes.

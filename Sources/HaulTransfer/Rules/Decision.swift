@@ -29,7 +29,7 @@ struct Representation: Sendable, Hashable {
   var hasWeakValidator = false
 }
 
-/// What to do with a response. Haul decides from its head, before it writes a byte of its body.
+/// What to do with a response. Haul decides this from the response's head, before it writes a byte of the body.
 ///
 /// The enum is `indirect` to keep it small.
 indirect enum Action: Sendable, Equatable {

@@ -36,7 +36,7 @@ func decideRefused(
   case let status where asked.isRange && state.rejectsRange(status):
     return TableDecision(27, .onceWhole)
 
-  // Only this file has to wait.
+  // Only this file has to wait, not the whole host.
   case 402...499 where ![404, 410].contains(head.status) && head.retryAfter(now: now) != nil:
     return failure(
       19, .http5xx, "the server answered \(head.status) and asks the client to try again later",

@@ -100,8 +100,8 @@ extension TransferState {
 }
 
 extension RequestKind {
-  /// Whether a whole response may be the rest of the file, sent as if it were the whole file: it has no length, or the length
-  /// of the requested range, or the length of the range's missing bytes.
+  /// Whether a whole response may be the rest of the file, sent as if it were the whole file. This is possible if it states no
+  /// length, or if its length is that of the requested range or of the range's missing bytes.
   fileprivate func mayBeAnswered(by new: Representation, _ record: Checkpoint) -> Bool {
     guard case .part(let range, let fresh, _) = self else { return false }
     guard let length = new.completeLength else { return true }
@@ -110,7 +110,7 @@ extension RequestKind {
   }
 }
 
-/// Row 12: a body that looks like an error page never replaces a part or a finished file.
+/// Decides row 12: a body that looks like an error page never replaces a part or a finished file.
 private func decideSuspect(
   _ state: TransferState, asked: RequestKind, _ new: Representation, _ head: ResponseHead,
   now: HTTPDate

@@ -37,7 +37,8 @@ package struct SuspectPage: Sendable, Hashable, Codable {
     isRepeated(by: new) && isConfirmable(for: type) && now.seconds - firstSeen >= Self.patience
   }
 
-  /// Returns the page to remember after `new`. If `new` is the same response as this page, this page stays with its first time.
+  /// Returns the page to remember after `new`. If `new` is the same response as this page, returns this page with its first
+  /// time.
   func next(_ new: Representation, now: HTTPDate) -> SuspectPage {
     isRepeated(by: new) ? self : SuspectPage(new, now: now)
   }
@@ -54,7 +55,7 @@ struct KnownFile: Sendable {
   /// See ``Checkpoint/isMoved``.
   var isMoved = false
 
-  /// Returns why `new` looks like an error page, as a clause; nil if it does not. With `isSame`, `new` has the file's
+  /// Returns why `new` looks like an error page, as a clause; nil if it does not. `isSame` says whether `new` has the file's
   /// validator.
   func suspicion(of new: Representation, isSame: Bool) -> String? {
     let isPage = new.mediaType == "text/html"

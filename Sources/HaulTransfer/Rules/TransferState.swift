@@ -48,8 +48,7 @@ struct TransferState: Sendable, Hashable {
     /// The maximum number of consecutive redirects.
     var maximumRedirects = 10
 
-    /// Returns why a file of that length is not the file that the job requires; nil if it may be, or if one of the lengths is
-    /// not known.
+    /// Returns the error if a file of this length cannot be the file that the job requires; nil if it may be.
     func refusal(ofLength length: Int64?) -> TransferError? {
       guard let length, let expectedLength, length != expectedLength else { return nil }
       return TransferError(
@@ -119,15 +118,15 @@ struct TransferState: Sendable, Hashable {
       fields: fields, asked: .part(range: range, fresh: gap.lowerBound, ifRange: ifRange))
   }
 
-  /// Returns the field that makes a request for the whole file conditional; nil for none. It is used only at the URL that
-  /// ``present`` records, until Haul rejects a response or another body begins. `resource` is as in `SourceRecord`.
+  /// Returns the field that makes a request for the whole file conditional; nil for none. Haul sends this field only to the URL
+  /// that ``present`` records, and only until it rejects a response or another body begins. `resource` is as in `SourceRecord`.
   func condition(at resource: String?) -> ResponseHead.Field? {
     guard let present, present.resource == resource, checkpoint == nil, attempts.mode == .resume
     else { return nil }
     return present.condition
   }
 
-  /// Judges a response's head with `decide`, and counts the consequences.
+  /// Judges a response's head with `decide`, and updates the state.
   mutating func answered(_ head: ResponseHead, asked: RequestKind, now: HTTPDate) -> TableDecision<
     Action
   > {
@@ -226,7 +225,7 @@ struct TransferState: Sendable, Hashable {
       && checkpoint.durable.prefixEnd >= least && stated.map(head.contradicts) != true
   }
 
-  /// Judges a body's end with `decideEnd`, and counts the consequences. `checkpoint` must be up to date.
+  /// Judges a body's end with `decideEnd`, and updates the state. `checkpoint` must be up to date.
   mutating func ended(_ body: Body) -> TableDecision<BodyEnding> {
     let ruling = decideEnd(self, body: body)
     attempts.note(ruling.verdict, progress: body.progress)
@@ -234,7 +233,7 @@ struct TransferState: Sendable, Hashable {
     return ruling
   }
 
-  /// Judges a wrong digest with `decideMismatch`, and counts the consequences.
+  /// Judges a wrong digest with `decideMismatch`, and updates the state.
   mutating func mismatched(found: ExpectedDigest) -> BodyEnding {
     let ending = decideMismatch(self, found: found)
     attempts.note(ending, progress: false)
