@@ -2,12 +2,12 @@
 /// take all of them.
 ///
 /// While a queue has enough jobs for every worker, claims are not limited. After a claim returns fewer jobs than it asked for,
-/// the next claims ask for small shares, in turn with other workers, until they have returned as many jobs as the worker runs
-/// at once.
+/// the next claims ask for small shares, in turn with other workers, until they have returned as many jobs as the worker runs at
+/// the same time.
 struct ClaimPace: Sendable {
   /// The number of jobs claimed since a claim returned fewer than it asked for; nil while there are enough for every worker.
   private var taken: Int?
-  /// The number of consecutive claims that other workers kept from being full.
+  /// The number of consecutive claims that returned too few jobs because other sessions held due jobs.
   private var contended = 0
 
   init() {}
@@ -17,7 +17,7 @@ struct ClaimPace: Sendable {
   /// - Parameters:
   ///   - room: the number of jobs that the worker has room for.
   ///   - peers: the number of other workers that could take the same jobs.
-  ///   - concurrency: the number of jobs that the worker runs at once.
+  ///   - concurrency: the number of jobs that the worker runs at the same time.
   func share(room: Int, peers: Int, concurrency: Int) -> Int {
     guard peers > 0, taken != nil else { return room }
     return min(room, max(1, concurrency / (2 * (peers + 1))))

@@ -16,7 +16,8 @@ package struct DescriptorLimit: Sendable, Equatable {
 
   /// Raises the soft limit of this process if its workers need more open files.
   ///
-  /// - Parameter leases: the number of jobs that each worker holds at once, in addition to jobs that are being published.
+  /// - Parameter leases: the number of jobs that each worker holds at the same time, in addition to jobs that are being
+  ///   published.
   package static func raise(
     workers: Int = 1, leases: Int, stores: Int = 1
   ) throws(TooLow) {
@@ -26,13 +27,13 @@ package struct DescriptorLimit: Sendable, Equatable {
     let needed = needed(workers: workers, leases: leases, stores: stores)
     let found = DescriptorLimit(soft: UInt(limit.rlim_cur), hard: UInt(limit.rlim_max))
     limit.rlim_cur = rlim_t(try found.raised(to: needed))
-    // Every process may raise it up to the hard limit.
+    // Every process may raise its soft limit up to the hard limit.
     _ = unsafe setrlimit(resource, &limit)
   }
 
-  /// Returns the number of files that the workers may have open. Each job needs 8: two active and two idle connections, one
-  /// for the resolver, the part file, and two directories. As many jobs may be in publishing, with 3 files each. Each store
-  /// needs its directories of part files, and the process needs files for its threads and its database.
+  /// Returns the number of files that the workers may have open. Each job needs 8: two active and two idle connections, one for
+  /// the resolver, the part file, and two directories. The same number of jobs may be publishing their files, with 3 open files
+  /// each. Each store needs its directories of part files, and the process needs files for its threads and its database.
   static func needed(workers: Int, leases: Int, stores: Int) -> UInt {
     UInt(64 + workers * (11 * leases + 256 * stores))
   }

@@ -19,7 +19,7 @@ enum Failpoint: String {
       guard rule.count == 2, rule[0] == point.rawValue, halves.count == 1 || halves[1] == path
       else { return }
       // Signal this thread, so that it does not get past this point. A signal to the process might reach another thread first,
-      // and this one would rename and settle meanwhile.
+      // and this thread would rename and settle meanwhile.
       raise(rule[1] == "kill" ? SIGKILL : SIGSTOP)
     #endif
   }

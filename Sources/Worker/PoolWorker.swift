@@ -141,7 +141,7 @@ package final class PoolWorker: Sendable {
   /// Registers the worker and creates the parts without starting them.
   private func assemble() async throws -> Parts {
     let sent = ContinuousClock.now
-    // This is the first connection for work, so that errors show immediately.
+    // Open the first connection for work here, so that errors show immediately.
     let connection = try await Connection.connect(
       Database.workConfiguration(configuration.conninfo))
     let registration = try await register(over: connection)
@@ -203,21 +203,22 @@ package final class PoolWorker: Sendable {
     if stopsWhenIdle { parts.loop.stopWhenIdle() }
   }
 
-  /// Claims and settles until the last lease has ended.
+  /// Claims jobs and reports their ends until the last lease has ended.
   private static func work(_ parts: Parts) async throws {
-    // The first round of maintenance runs before the first claim, so that nothing of this worker can look like a gap.
+    // Run the first round of maintenance before the first claim, so that a gap before this round is over when this worker has
+    // leases.
     await parts.leadership.runRound()
     parts.logger.info(.workerStarted)
     parts.onStarted?()
     await parts.watch.closeFull()
     try await parts.loop.run()
     await parts.janitor.sweep()
-    // The database knows of no more leases: report that this worker is gone.
+    // No lease of this worker is left in the database: report that the worker has stopped.
     let database = parts.database
     try? await database.queue { try await $0.stopWorker(database.caller) }
   }
 
-  /// Runs heartbeats, maintenance and watches until `work` has ended. Returns how it ended, and whether no job is running.
+  /// Runs heartbeats, maintenance and watches until `work` has ended. Returns how `work` ended, and whether no job is left.
   private static func serve(
     _ parts: Parts, until work: Task<Void, any Error>
   ) async -> (ended: Result<Void, any Error>, isEmpty: Bool) {

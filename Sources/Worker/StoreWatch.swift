@@ -109,8 +109,8 @@ final class StoreWatch: Sendable {
     }
   }
 
-  /// Returns why results cannot be written to the store, or nil if they can. Calls during a check share its result.
-  /// `mayReopen`: a store whose mount has come back is opened again.
+  /// Returns why results cannot be written to the store, or nil if they can. Calls during a check share its result. With
+  /// `mayReopen`, opens a store again if its mount is back.
   private func look(
     at store: Store, forRoom: Bool, mayReopen: Bool = false
   ) async -> StoreTrouble? {
@@ -154,7 +154,7 @@ final class StoreWatch: Sendable {
     }
     guard isNews else { return }
     if trouble == .hangs {
-      // Jobs that wait for this disk must not keep slots and places at their hosts from others.
+      // Jobs that wait for this disk must not block slots and host connections that other jobs could use.
       for run in runningJobs.running where run.lease.store == name {
         run.waitsForDisk = true
         slots.leave(run.lease.token)

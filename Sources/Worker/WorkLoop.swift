@@ -4,7 +4,7 @@ import JobQueue
 import Log
 import Synchronization
 
-/// Reports ended jobs and claims new jobs, in one call after another.
+/// Reports ended jobs and claims new jobs, one call at a time.
 final class WorkLoop: Sendable {
   private struct State {
     var isDraining = false
@@ -49,8 +49,7 @@ final class WorkLoop: Sendable {
   /// The jobs that run now.
   var running: [JobRun] { runningJobs.running }
 
-  /// Makes the loop call soon, because there may be an end to report or a job to claim after a submission, a release or a
-  /// promotion.
+  /// Makes the loop call the database soon, because there may be an end to report or a job to claim.
   func claimSoon() {
     state.withLock { $0.isClaimDue = true }
     wake.post()
@@ -90,7 +89,7 @@ final class WorkLoop: Sendable {
       try Task.checkCancellation()
       let room = room
       let (isDraining, isClaimDue, stopsWhenIdle) = state.withLock { state in
-        // There is room without news: the wait is over.
+        // There is room, and the time of the next claim has come.
         if room > 0, state.claimAt <= .now { state.isClaimDue = true }
         return (state.isDraining, state.isClaimDue, state.stopsWhenIdle)
       }
@@ -109,7 +108,7 @@ final class WorkLoop: Sendable {
       }
       guard isDraining || environment.keeper.mayClaim else {
         await wake.wait(upTo: Self.pollTime)
-        // Ask whether the database still knows this worker, which heartbeats do not find out.
+        // Ask whether the database still knows this worker. Heartbeats do not find that out.
         if !environment.keeper.mayClaim { try await call(room: 0) }
         continue
       }
@@ -125,9 +124,9 @@ final class WorkLoop: Sendable {
 
   /// The number of further jobs that the worker may hold. Without confirmed leases it is 0.
   ///
-  /// Jobs that are being published do not count, up to the number of slots, so that the network does not wait for the disk.
-  /// Jobs of silent hosts do not count either: up to the number of slots run in addition to the others, and the rest make room
-  /// for newly claimed jobs. Jobs that wait for a disk that hangs never count.
+  /// Jobs that are being published do not count, up to the number of slots, so that the network does not wait for the disk. Jobs
+  /// of silent hosts do not count either. Up to the number of slots, they run in addition to other jobs; `SilenceWatch` ends the
+  /// rest when newly claimed jobs need a slot. Jobs that wait for a hanging disk never count.
   private var room: Int {
     guard environment.keeper.mayClaim, !state.withLock(\.isDraining) else { return 0 }
     let hanging = environment.watch.hanging
@@ -165,7 +164,7 @@ final class WorkLoop: Sendable {
     let queues = configuration.queues
     let sent = ContinuousClock.now
     let asked = state.withLock(\.pace).share(room: room, peers: peers, concurrency: concurrency)
-    // The number stays the same until there is an answer, so it does not matter whether an earlier try took effect.
+    // The number stays the same until there is an answer, so it does not matter whether an earlier attempt took effect.
     let reply = try await database.persist {
       try await $0.work(caller, number: number, endings: endings, queues: queues, room: asked)
     }

@@ -4,9 +4,9 @@ package import HaulTransfer
 package struct RequestSettings: Sendable {
   /// The directory of the credentials that jobs name; nil for none.
   package var credentials: CredentialDirectory?
-  /// The users and passwords by host.
+  /// The user and password for each host.
   package var netrc: Netrc?
-  /// The cookies by host.
+  /// The cookies for each host.
   package var cookies: CookieFile?
   /// The proxy for all connections; nil to use ``proxyRules``.
   package var proxy: ProxyAddress?

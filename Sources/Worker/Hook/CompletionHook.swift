@@ -29,7 +29,7 @@ final class CompletionHook: Sendable {
   }
 
   private struct State {
-    /// The jobs that ended here and whose end the database has not recorded yet. The key is the token.
+    /// The jobs that this worker ended and whose end the database has not recorded yet. The key is the token.
     var unsettled: [Int64: Completed] = [:]
     /// The jobs that wait for their command, in the order in which the database recorded their ends, from index `first` on.
     var waiting: [Completed] = []
@@ -123,7 +123,7 @@ final class CompletionHook: Sendable {
       defer {
         state.first += 1
         state.places += 1
-        // Drop the jobs that are done once they are half of the array.
+        // Drop finished jobs once they make up half of the array.
         if state.first * 2 >= state.waiting.count {
           state.waiting.removeSubrange(..<state.first)
           state.first = 0

@@ -47,7 +47,7 @@ final class HookProcess: Sendable {
   /// Kills the command and the processes that it has started.
   func kill() {
     life.withLock { life in
-      // Until the process is collected, no other process can get its number.
+      // Until the process is collected, no other process can get its id.
       if case .running = life { _ = Glibc.kill(-pid, SIGKILL) }
     }
   }
@@ -66,7 +66,8 @@ final class HookProcess: Sendable {
 
   private func collect() {
     var information = unsafe siginfo_t()
-    // With WNOWAIT the process can still be collected, until no other thread can signal it any more.
+    // With WNOWAIT, the ended process keeps its id until it is collected below under the lock. So `kill` cannot hit another
+    // process.
     while unsafe waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) < 0, errno == EINTR {}
     let (waiter, exit) = life.withLock { life in
       var status: Int32 = 0

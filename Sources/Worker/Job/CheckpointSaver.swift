@@ -5,8 +5,8 @@ import Log
 import Stores
 import Synchronization
 
-/// Writes one transfer's durable progress to its row in the database. The bytes are synced before it is called. It makes the
-/// name of each part file durable, once.
+/// Writes one transfer's durable progress to its row in the database. The caller must sync the bytes first. The saver makes the
+/// name of each part file durable, once per file.
 final class CheckpointSaver: Sendable {
   let lease: Lease
   let parts: PartDirectory
@@ -41,7 +41,7 @@ final class CheckpointSaver: Sendable {
     let isFirst = handedOver.withLock { !$0.contains(checkpoint.part) }
     if isFirst {
       let isSynced = await store.io.run { [parts] in (try? parts.sync()) != nil }
-      // The disk might not keep the name, so no checkpoint is recorded. The transfer continues without one.
+      // The disk might not keep the name, so the transfer continues without a checkpoint.
       guard isSynced else { return true }
     }
     guard let row = CheckpointRow(lease, checkpoint, intent: nil) else { return true }

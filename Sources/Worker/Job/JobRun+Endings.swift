@@ -46,7 +46,7 @@ extension JobRun {
     // If a job has several URLs, the message says which one failed.
     ending.message = (lease.options.mirrors == nil ? "" : "\(lease.host): ") + error.sentence
     ending.status = error.status ?? report.status
-    // If somebody removed a directory of part files, the next attempt creates it again.
+    // If a directory of part files was removed, the next attempt creates it again.
     if [.io, .notPermitted].contains(error.errorClass) {
       environment.stores[lease.store]?.shards.forget()
     }

@@ -62,7 +62,8 @@ final class JobRun: Sendable {
       changes: transfer?.report.changes ?? 0, isComparing: transfer?.isSecond ?? false)
   }
 
-  /// Ends the run and saves its progress, for a drain, cancel or pause. If the file is being published, that is finished first.
+  /// Ends the run and saves its progress, for a drain, cancel or pause. If the file is being published, the run finishes that
+  /// first.
   func stop() { halt { $0.isStopped = true } }
 
   /// Ends the run because its lease is lost. The database learns only the number of received bytes, if anything.
@@ -127,7 +128,7 @@ final class JobRun: Sendable {
   func run() async -> LeaseEnding? {
     let used = environment.stores[lease.store]
     guard var ending = await ending() else { return nil }
-    // A fault of the disk is not the job's: the job is given back unchanged, and no other job is claimed for that store.
+    // A disk fault is not the job's fault: give the job back unchanged, and claim no other job for that store.
     if ending.result == .failed, let word = ending.error,
       await environment.watch.closes(used, after: word)
     {
@@ -325,8 +326,8 @@ final class JobRun: Sendable {
     return outcome
   }
 
-  /// Publishes a complete file, and returns the ending. `isKept`: the database has a checkpoint of the part. Other parts are
-  /// removed.
+  /// Publishes a complete file, and returns the ending. `isKept` means that the database has a checkpoint of the part. Without a
+  /// checkpoint, the part of a failed or stopped transfer is removed.
   private func ending(
     of outcome: TransferOutcome, _ report: TransferReport, isKept: Bool, _ publisher: Publisher
   ) async -> LeaseEnding? {

@@ -25,8 +25,7 @@ struct Publisher: Sendable {
   func publish(
     _ part: PartFile, length: Int64, isKept: Bool
   ) async throws(TransferError) -> Published? {
-    // If there is nothing to record, to wait for or to compare, which is nearly always the case, the thread that syncs
-    // continues.
+    // Nearly always, there is nothing to record, to wait for or to compare. Then the thread that syncs also renames.
     if !isKept, lease.attempt == 1 {
       let named = try await store.commit.publish(part, on: store.io) {
         () throws(TransferError) in
@@ -62,8 +61,8 @@ struct Publisher: Sendable {
   private func name(
     _ part: PartFile, length: Int64, in parent: Destination.Parent
   ) throws(TransferError) -> Published? {
-    // After a lost attempt the file may already exist there. It is this job's if it has the same bytes. Or it is an older
-    // version, and the source has changed since.
+    // After a lost attempt, this job's file may already exist under the final name. It has the same bytes, or it is an older
+    // version, because the source has changed since.
     var (place, policy) = (path, policy)
     if lease.attempt > 1 {
       if let present = try find({ file throws(TransferError) in
@@ -104,7 +103,7 @@ struct Publisher: Sendable {
   /// The pool and the job, as the owner mark of a file.
   private var owner: String { "\(environment.pool)/\(lease.job)" }
 
-  /// Whether the lease is certain to live long enough for the rename.
+  /// Returns whether the worker still has the right to rename the file. With `isKept`, also records the intent to publish.
   private func hasRight(_ part: PartFile, length: Int64, isKept: Bool) async -> Bool {
     guard isKept else { return await environment.keeper.confirm(lease.token) }
     let checkpoint = Checkpoint(
@@ -134,7 +133,7 @@ extension Lease {
   /// Returns the path of the job's file, and the rule for a file that already exists there.
   func place(suggestedName: String?, instead path: RelativePath) -> (RelativePath, CollisionPolicy)
   {
-    // Another job of the list may have got this URL's name from its server.
+    // Even the name from the URL may be taken: another job's server may have sent that name.
     isNamedByServer
       ? (suggestedName.flatMap(path.renamed) ?? path, policyForServerName) : (path, policy)
   }

@@ -28,7 +28,7 @@ struct TakeOver: Sendable {
     guard lease.attempt > 1 || lease.resume != nil else { return .nothing }
     let found = try await store.io.run { () throws(TransferError) in try self.lookOnce() }
     if case .nothing = found, checkpoint != nil {
-      // On NFS the rename of another machine may show late: look again after a moment.
+      // On NFS, a rename by another machine may become visible late: look again after a moment.
       try? await Task.sleep(for: .milliseconds(300))
       return try await store.io.run { () throws(TransferError) in try self.lookOnce() }
     }

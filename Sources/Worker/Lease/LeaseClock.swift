@@ -1,8 +1,8 @@
-/// Decides what a worker may assume about its leases. Uses the monotonic clock, but reads no clock: callers pass the time.
+/// Decides what a worker may assume about its leases. The type reads no clock: callers pass times of the monotonic clock.
 ///
-/// A lease lives for `expiry` from the *sending* of the last acknowledged heartbeat, because the database cannot have started
-/// counting before that. Without its session the worker counts as dead after three seconds without a heartbeat. Half a second
-/// before that, it pauses its transfers until its leases are confirmed.
+/// A lease lives for `expiry` after the worker *sent* the last acknowledged heartbeat, because the database cannot have started
+/// to count earlier. Without its session the worker counts as dead after three seconds without a heartbeat. Half a second before
+/// that, it pauses its transfers until its leases are confirmed.
 struct LeaseClock: Sendable {
   typealias Instant = ContinuousClock.Instant
 
@@ -20,9 +20,9 @@ struct LeaseClock: Sendable {
   /// What the owner of the clock must do with its transfers. `fence` means that all transfers must stop.
   enum Action: Sendable, Equatable { case suspend, resume, fence }
 
-  /// The time without an acknowledged heartbeat and without a session after which transfers pause.
+  /// Without a session, transfers pause after this time without an acknowledged heartbeat.
   static let quietTime = Duration.milliseconds(2500)
-  /// The time before the possible expiry of the leases at which everything stops.
+  /// All transfers stop this long before the leases can expire.
   static let margin = Duration.seconds(1)
 
   private(set) var standing = Standing.confirmed
@@ -55,8 +55,9 @@ struct LeaseClock: Sendable {
   /// Returns whether the worker holds a lease now. The lease was requested at `claimed`, and heartbeats sent from `listed` on
   /// report it.
   ///
-  /// If the leases were not confirmed all the time since `claimed`, the lease may have been granted and taken back before its
-  /// reply arrived. In this case the result is true only after a heartbeat that reports the lease has been acknowledged.
+  /// If the leases were not confirmed all the time since `claimed`, the database may have granted the lease and taken it back
+  /// before the reply arrived. In this case the result is true only after a heartbeat that reports the lease has been
+  /// acknowledged.
   func holds(claimed: Instant, listed: Instant, now: Instant) -> Bool {
     standing == .confirmed && present(now) == .confirmed
       && (listed <= sent || !wasCutOff && claimed >= since)

@@ -21,12 +21,12 @@ final class LeaseKeeper: Sendable {
   private let runningJobs: RunningJobs
   private let logger: Logger
   private let state: Mutex<State>
-  /// Held while the clock changes and the change is acted on, so that the later of two changes acts last.
+  /// Held while the clock changes and the keeper acts on the change, so that the keeper acts on changes in their order.
   private let acting = Mutex(())
   private let wake = AsyncSignal()
   /// Called when the database asks this worker to drain.
   private let onDrain: @Sendable () -> Void
-  /// Called when the next `work` call has something to do, or may claim again.
+  /// Called when the worker has something to report, or may claim jobs again.
   private let onNews: @Sendable () -> Void
   /// Called when the leases may have expired.
   private let onFenced: @Sendable () -> Void
@@ -52,8 +52,8 @@ final class LeaseKeeper: Sendable {
     }
   }
 
-  /// Checks the clock four times a second until the task is cancelled. It suspends and fences in time, even while a heartbeat
-  /// hangs or after the process was stopped.
+  /// Checks the clock four times a second until the task is cancelled. So the keeper pauses or stops transfers in time, even
+  /// while a heartbeat hangs or after the process was stopped.
   func watch() async {
     while !Task.isCancelled {
       change { $0.look(now: .now) }
@@ -101,7 +101,7 @@ final class LeaseKeeper: Sendable {
         && state.clock.remaining(now: now) >= Self.renameTime
       return isSure ? true : state.isClosed ? false : nil
     }
-    // Check this after the clock: a heartbeat abandons lost runs before the clock learns of its acknowledgement.
+    // Check this after the clock: a heartbeat abandons lost runs before it updates the clock.
     return run.isAbandoned ? false : isSure
   }
 
@@ -143,7 +143,7 @@ final class LeaseKeeper: Sendable {
       }
       take(reply, sent: sent)
     } catch let error as PostgresError {
-      // A session that its owner closed is the normal end.
+      // If the task is cancelled, the worker has closed the session itself. That is no problem to report.
       if !Task.isCancelled {
         logger.warning(.databaseLost, (.reason, LogValue(error.description)))
       }

@@ -22,7 +22,7 @@ final class RunningJobs: Sendable {
     var received = ReceiveMeter()
   }
 
-  /// The first and the longest delay of endings that another session blocks.
+  /// How long the worker waits before it reports blocked ends of leases again: at first, and at most.
   private static let shortestPause = Duration.milliseconds(100)
   private static let longestPause = Duration.seconds(2)
 
@@ -102,7 +102,8 @@ final class RunningJobs: Sendable {
     }
   }
 
-  /// Returns the report for a heartbeat, all at one moment: the last processed call, all held jobs and the received rates.
+  /// Returns the report for a heartbeat: the number of the last processed call, all held jobs and the received rates. All values
+  /// are from the same moment.
   func report(
     now: ContinuousClock.Instant
   ) -> (seen: Int64, holding: [Progress], received: [ReceivedRate]) {
@@ -129,7 +130,7 @@ final class RunningJobs: Sendable {
     }
   }
 
-  /// Gives back leases that the database has and this worker does not know, with the next call.
+  /// With the next call, gives back leases that the database has but this worker does not know.
   func release(unlisted: [HeartbeatReply.Held]) {
     state.withLock { state in
       for held in unlisted

@@ -3,9 +3,9 @@ import JobQueue
 
 /// Prevents hosts that do not answer from taking the worker's slots.
 ///
-/// A transfer that waits for its first byte for ``patience`` takes no slot from others. There may be as many such transfers as
-/// slots. If there are more, and jobs of other hosts wait for a slot, the worker gives up the latest such transfers whose host
-/// has not answered any transfer. Haul asks that host again later.
+/// A transfer that has waited for its first byte for ``patience`` no longer takes a slot. There may be as many such transfers as
+/// slots. If there are more while jobs of other hosts wait for a slot, the worker gives up some of them: those that began last
+/// and whose hosts have not answered. Haul tries these jobs again later.
 final class SilenceWatch: Sendable {
   /// The time without a byte after which a transfer does not count against the slots.
   static let patience = Duration.seconds(3)
@@ -37,7 +37,7 @@ final class SilenceWatch: Sendable {
     if slots.setSilent(Set(silent.map(\.run.lease.token))) { onChange() }
     let hindered = slots.hinderedCount
     guard hindered > 0 else { return }
-    // Keep the transfers that have waited longest: a slow host answers at last.
+    // Keep the transfers that have waited longest: a slow host may still answer.
     let probes = silent.filter { $0.run.lease.hostFailures != nil }
     for (run, time) in probes.sorted(by: { $0.time < $1.time }).prefix(hindered) {
       run.giveUp(after: time)

@@ -4,9 +4,9 @@ import Synchronization
 /// within a ``Rank``.
 ///
 /// The network thus does not wait for the disk and the database: while some jobs are synced, published and recorded, others
-/// already have their leases. The network does not wait for silent hosts either: transfers that wait for their first byte do
-/// not count, up to the number of slots. After its first byte a transfer counts again. No other transfer enters while too many
-/// count.
+/// already have their leases. The network does not wait for silent hosts either: transfers that wait for their first byte do not
+/// count, up to the number of slots. After its first byte a transfer counts again. While too many transfers count, no further
+/// transfer gets a slot.
 final class TransferSlots: Sendable {
   /// The order in which waiting leases get slots.
   enum Rank: Int {
