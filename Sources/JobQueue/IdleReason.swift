@@ -6,13 +6,13 @@ package enum IdleReason: String, CaseIterable, Sendable {
   /// The explanation of the reason: a clause without a full stop.
   package var meaning: String {
     switch self {
-    case .blocked: "the host failed or asked for a wait, or an operator blocked it"
-    case .full: "the host runs as many transfers as its limit allows"
+    case .blocked: "the host failed or requested a pause, or an operator blocked it"
+    case .full: "the host already has as many transfers as its limit allows"
     case .adaptive: "the host is at its limit, which Haul lowered after refusals"
     case .unanswered: "one transfer runs, and the host has not sent its first byte"
-    case .held: "the host's jobs are paused themselves, by 'haul pause'"
+    case .held: "'haul pause' has paused the host's jobs"
     case .empty: "no jobs wait for the host, except scheduled ones"
-    case .paused: "the queues of the host's jobs are paused, by 'haul queue pause'"
+    case .paused: "'haul queue pause' has paused the queues of the host's jobs"
     case .unserved: "no live worker takes the host's jobs. See the queues and workers"
     case .interval: "the minimum time between two starts has not passed"
     }

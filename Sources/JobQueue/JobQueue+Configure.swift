@@ -5,7 +5,7 @@ import Postgres
 /// Changes to the settings of a queue. A setting that is nil does not change.
 package struct QueueSettings: Sendable, Encodable, Equatable {
   package var paused: Bool?
-  /// The maximum number of the queue's jobs that run at once in the whole pool. `.some(nil)` removes the limit.
+  /// The maximum number of the queue's jobs that run at the same time in the whole pool. `.some(nil)` removes the limit.
   package var maxRunning: Int??
   /// The weight of the queue, from 1 to 1,000: how often a worker looks for jobs in this queue first, relative to the other
   /// queues of the worker.
@@ -39,7 +39,7 @@ extension JobQueue {
   /// - Parameters:
   ///   - cap: the maximum number of concurrent transfers.
   ///   - interval: the minimum time between starts; `.zero` removes this minimum.
-  ///   - burst: the number of transfers that may start at once after a time without starts.
+  ///   - burst: the number of transfers that may start at the same time after a time without starts.
   /// - Throws: `JobQueueError.refused` if `name` is not a host.
   package func setHost(
     _ name: String, cap: Int? = nil, interval: Duration? = nil, burst: Int? = nil

@@ -160,7 +160,7 @@ package struct OldestJob: Sendable, Decodable, Equatable {
 package struct WorkerCount: Sendable, Decodable, Equatable {
   package var state: WorkerState
   package var workers: Int64
-  /// The total number of jobs that the workers in this state may run at once.
+  /// The total number of jobs that the workers in this state may run at the same time.
   package var concurrency: Int64
   /// The longest time in seconds since the last heartbeat of any worker in this state.
   package var silence: Double

@@ -61,7 +61,7 @@ extension JobQueue {
     try await rows("SELECT haul.end_submission($1::uuid)", [key])
   }
 
-  /// Tells the database that the sender of this submission is alive. After this the transaction holds the submission.
+  /// Tells the database that the sender of this submission is alive. Locks the submission until the end of the transaction.
   func renew(_ key: String) async throws {
     try await rows("SELECT haul.renew_submission($1::uuid)", [key])
   }
@@ -130,7 +130,7 @@ extension JobQueue {
         done += chunk.lines
         observe(.submitted(done, of: lines))
         if !chunk.left { return done }
-        // Only lines that were moved behind the others are left.
+        // Only lines whose jobs are still running are left.
         if room == 0, waiting > 0 {
           observe(.waiting(waiting))
           try await Task.sleep(for: Self.patience)
@@ -148,7 +148,7 @@ extension JobQueue {
     do {
       try await ensurePartitions(room: Int64(11 * Self.submitLimit))
     } catch let error as PostgresError where error.sqlState == .lockNotAvailable {
-      // Another session makes the partitions, or holds a lock for long. The step itself checks whether there is room.
+      // Another session makes the partitions, or holds a lock for a long time. The step itself checks whether there is room.
     }
   }
 

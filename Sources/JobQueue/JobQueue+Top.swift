@@ -151,7 +151,7 @@ extension JobQueue {
       """, [connection.database])
   }
 
-  /// Returns the figures of the pool. `running` and `rate` are about `part`, and all other values about the whole pool.
+  /// Returns the figures of the pool. `running` and `rate` count only `part`; all other values count the whole pool.
   package func poolFigures(of part: PoolPart, since: PoolContext) async throws -> PoolFigures {
     let row = try await rows(
       """

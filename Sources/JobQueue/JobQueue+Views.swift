@@ -33,7 +33,7 @@ extension JobQueue {
     return try await jobs(ids)
   }
 
-  /// Returns these jobs in this order, without those that no longer exist.
+  /// Returns the jobs with these ids, in this order. Omits jobs that no longer exist.
   func jobs(_ ids: [Int64]) async throws -> [JobRow] {
     var rows: [JobRow] = []
     for start in stride(from: 0, to: ids.count, by: Self.rowsAtOnce) {

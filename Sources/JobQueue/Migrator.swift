@@ -17,10 +17,9 @@ package enum Migrator {
     package var version: Int
   }
 
-  /// Migrates the database: applies missing migrations, which create tables and the functions that use them, in one
-  /// transaction. If several runs are concurrent, only one does the work. A migration is safe on a live pool: it waits at most
-  /// 2 seconds for the lock on a table, because other sessions must wait behind it. If it does not get the lock, it tries again
-  /// a little later.
+  /// Migrates the database: applies missing migrations, which create tables and the functions that use them, in one transaction.
+  /// If several runs are concurrent, only one does the work. A migration is safe on a live pool: it waits at most 2 seconds for
+  /// the lock on a table, because other sessions wait behind it. If it does not get the lock, it tries again a little later.
   ///
   /// Each run locks the table `haul.migration`, so concurrent runs wait for each other. Only the owner of the schema may take
   /// this lock, so no other login can block the runs.
@@ -47,7 +46,7 @@ package enum Migrator {
     let prefix = try await prefix(connection, roles)
     let edition = edition.naming(prefix)
     try await apply(connection, Schema.naming(prefix, in: Schema.roles))
-    // Before the schema is touched: a newer one is left exactly as it is.
+    // Check this before anything changes, so that a newer schema stays as it is.
     _ = try await asOwner(connection, prefix) { try await present($0, for: edition) }
     try await prepare(connection, prefix)
     return try await patiently {
@@ -188,7 +187,8 @@ package enum Migrator {
             "another session, such as a dump, has locked a table of Haul for a minute. Nothing was changed",
             hint: "Try again when that session has ended.")
         }
-        try await Task.sleep(for: .seconds(1))  // in which those who waited behind it go on
+        // Sessions that waited for this one continue meanwhile.
+        try await Task.sleep(for: .seconds(1))
       }
     }
   }
@@ -201,7 +201,8 @@ package enum Migrator {
       """)
   }
 
-  /// Replaces a group. Records the digest of the replaced group, unless it is newer: its program may then replace it again.
+  /// Replaces a group. Records the digest of the replaced group, so that an older program does not restore it. Does not record a
+  /// newer group, because its program may restore it.
   private static func apply(
     _ group: Repeatable, of program: String, over standing: Standing, _ connection: Connection
   ) async throws {

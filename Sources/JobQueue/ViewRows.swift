@@ -102,7 +102,7 @@ package struct QueueRow: Sendable, Decodable, Equatable {
   package let rate: Int64
   /// The number of live workers that mount the queue's store and claim from this queue.
   package let workers: Int
-  /// The maximum number of the queue's jobs that run at once; nil for no limit.
+  /// The maximum number of the queue's jobs that run at the same time; nil for no limit.
   package let maxRunning: Int?
   package let weight: Int
   /// The default options of jobs in this queue. A job's own options take precedence.

@@ -3,8 +3,8 @@
 ///
 /// Each worker writes a file, the worker's sign, into the directory and looks for the signs of the other workers. If two checks
 /// in a row (``looks``) do not find a sign that is at least 2 minutes old (``delay``), the worker of that sign uses another
-/// directory. The delay is necessary because on NFS a file of another machine may become visible late. After the deletion of a
-/// sign, the worker writes the sign again at the next check.
+/// directory. The delay is necessary because on NFS a file of another machine may become visible late. If a sign is deleted, its
+/// worker writes it again at the next check.
 package struct CopiedStore: Sendable {
   package typealias Instant = ContinuousClock.Instant
 
@@ -29,7 +29,7 @@ package struct CopiedStore: Sendable {
   /// The age at which a sign (a file that a worker writes into the store) must be visible to all workers. NFS caches attributes
   /// and names of directories for a minute. (nfs(5), acdirmax)
   package static let delay = Duration.seconds(120)
-  /// The number of consecutive checks without a worker's sign file after which that worker counts as using another directory.
+  /// If this many consecutive checks do not find a worker's sign file, that worker counts as using another directory.
   package static let looks = 2
 
   private let own: Int64

@@ -50,11 +50,11 @@ package final class GroupCommit: Sendable {
     var failed: ContinuousClock.Instant?
   }
 
-  /// The minimum time from the beginning of one round to that of the next, so that callers gather.
+  /// The minimum time from the beginning of one round to the beginning of the next, so that several callers share a round.
   private static let pace = Duration.milliseconds(3)
   /// From this number of files, one sync of everything costs less than separate syncs.
   private static let least = 4
-  /// If a sync of everything takes longer than `patience`, it had to write much data of others. Then files and directories are
+  /// If a sync of everything takes longer than `patience`, it had to write a lot of other data. Then files and directories are
   /// synced separately for the time `restraint`.
   private static let patience = Duration.milliseconds(500)
   private static let restraint = Duration.seconds(30)
@@ -68,7 +68,7 @@ package final class GroupCommit: Sendable {
   ///
   /// - Parameters:
   ///   - syncAll: makes all writes to the file system durable; nil if the file system might not support it.
-  ///   - syncPart: makes one file durable, by its own descriptor.
+  ///   - syncPart: makes one file durable through the file's own descriptor.
   package init(
     syncAll: SyncAll?,
     syncPart: @escaping SyncPart = { (part) throws(TransferError) in try part.sync() },
@@ -156,7 +156,7 @@ package final class GroupCommit: Sendable {
     }
   }
 
-  /// Syncs everything. Returns false if that failed. Then separate syncs show which file failed.
+  /// Syncs everything. Returns false if the sync failed. Separate syncs then show which file failed.
   private func sync(with syncAll: () throws(TransferError) -> Void) -> Bool {
     let began = now()
     let isDone = (try? syncAll()) != nil
@@ -182,8 +182,8 @@ package final class GroupCommit: Sendable {
     }
   }
 
-  /// Syncs each file and each directory separately, concurrently if there are threads. The last one starts the next round if
-  /// callers wait.
+  /// Syncs each file and each directory separately, on several threads if possible. If callers wait, the last sync to finish
+  /// starts the next round.
   private func syncApart(_ waiters: [Waiter], _ io: IOPool) {
     var groups: [[Waiter]] = []
     var directories: [Destination.Parent.Identity: Int] = [:]

@@ -14,7 +14,7 @@ package struct NamedDirectory: Sendable {
   /// A clause with advice for users who have no permission to write there.
   private let advice: String
 
-  /// Creates a value without access to the disk. Messages about missing rights end with `advice`.
+  /// Creates a value, and does not access the disk. Messages about missing rights end with `advice`.
   package init(_ path: String, advice: String = "name a directory that this user owns") {
     self.path = Self.absolute(path)
     self.advice = advice
@@ -108,7 +108,7 @@ package struct NamedDirectory: Sendable {
       : ", or as root run 'install -d -o \(SystemUser.ownWord) \(shellWord(path))'"
   }
 
-  /// Whether this user has the right; if not, errno says why. (faccessat(2))
+  /// Returns whether this user has the right. If not, errno gives the reason. (faccessat(2))
   private static func may(_ right: Int32, _ path: String) -> Bool {
     unsafe faccessat(AT_FDCWD, path, right, AT_EACCESS) == 0
   }
@@ -128,7 +128,7 @@ package struct NamedDirectory: Sendable {
   /// Syncs a directory. Returns 0 or the error number. A file system that cannot sync directories is not an error.
   private static func failure(syncing path: String) -> Int32 {
     let directory = unsafe Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    // The directory may be writable and not readable.
+    // The directory may be writable but not readable.
     guard directory >= 0 else { return errno == EACCES ? 0 : errno }
     defer { close(directory) }
     return fsync(directory) == 0 || errno == EINVAL ? 0 : errno

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// The open stores of a worker. The key is the name. A store can be opened again after its file system was unmounted and
-/// mounted again.
+/// The open stores of a worker, with the names of the stores as keys. A store can be opened again after its file system was
+/// unmounted and mounted again.
 package final class OpenStores: Sendable {
   private let opened: Mutex<[String: Store]>
 
-  /// Opens the store directories. Each must already be initialised.
+  /// Opens the store directories. Each directory must already be initialised.
   ///
   /// - Parameter ioThreads: the number of threads for each store.
   package init(_ mounts: [StoreMount], ioThreads: Int) throws(StoreError) {

@@ -1,7 +1,7 @@
 package import HaulTransfer
 import Synchronization
 
-/// A cache of open directories of part files, by their path below the store. It holds at most 256 directories per pool.
+/// A cache of open directories of part files. The key is the path below the store. It holds at most 256 directories per pool.
 package final class PartDirectoryCache: Sendable {
   private let opened = Mutex<[String: PartDirectory]>([:])
 

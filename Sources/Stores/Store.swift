@@ -115,8 +115,7 @@ package struct Store: Sendable {
     let root = try directory.open()
     let absolute = try directory.resolved()
     if try read(directory) == nil {
-      // Check the right first, so that the advice to change the owner is not given for a directory that is no concern of
-      // Haul's.
+      // Check this right first. Otherwise, Haul would advise the user to change the owner of a directory that is not a store.
       try directory.requireRight()
       try requireRight(to: root, directory.path)
       do throws(TransferError) {

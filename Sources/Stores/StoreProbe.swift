@@ -19,7 +19,7 @@ package struct StoreProbe: Sendable {
   package var space: (free: Int64, total: Int64)?
   /// The result of publishing a test file; nil if the directory has no marker file, because then nothing is written.
   package var publishing: Publishing?
-  /// The number of part files for each pool, by the id of the pool.
+  /// The number of part files of each pool. The key is the pool's id.
   package var parts: [String: Int] = [:]
 
   package init(_ mount: StoreMount, marker: Result<String, StoreError>) {

@@ -15,7 +15,7 @@ package final class AskedReach: Sendable {
     }
   }
 
-  /// The largest number of addresses to keep, because a person does not read more.
+  /// The maximum number of addresses to keep, because a person does not read more.
   private static let most = 100
   private let state = Mutex(Needs())
 

@@ -31,7 +31,7 @@ package final class LineProblems: Sendable {
     }
   }
 
-  /// The largest number of problems to show.
+  /// The maximum number of problems to show.
   private static let shown = 20
 
   private struct State {

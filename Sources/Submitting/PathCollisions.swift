@@ -8,9 +8,9 @@ struct PathCollisions {
 
   /// The first line of each path.
   private var first: [Path: SubmitLine] = [:]
-  /// The lines whose path belongs to another line, and that other line.
+  /// Each line whose path belongs to another line, with that other line.
   private var doubles: [(line: SubmitLine, other: SubmitLine)] = []
-  /// The lines that need another line's file as a directory, and that other line.
+  /// Each line that needs another line's file as a directory, with that other line.
   private var below: [(line: SubmitLine, other: SubmitLine)] = []
 
   init(_ lines: [SubmitLine]) {

@@ -39,7 +39,7 @@ package struct SubmissionPieces: AsyncSequence, Sendable {
   }
 
   package struct Iterator: AsyncIteratorProtocol, Sendable {
-    /// The largest number of lines in a piece.
+    /// The maximum number of lines in a piece.
     private static let size = 10_000
 
     var items: ListReader.Iterator

@@ -30,7 +30,7 @@ package final class SubmitProgress: Sendable {
     }
   }
 
-  /// Returns the rate, `, 61200/s`, or an empty text if it is not known yet.
+  /// Returns the rate as text, such as `, 61200/s`. The text is empty if the rate is not known yet.
   private func rate(_ lines: Int, isStaging: Bool) -> String {
     let rate = state.withLock { state in
       if state.isStaging != isStaging { state = State(isStaging: isStaging) }

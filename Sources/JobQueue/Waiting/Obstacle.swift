@@ -175,7 +175,7 @@ extension JobQueue {
         "SELECT haul.first_jobs($1::jsonb, $2::int)", [try Self.json(part), room], as: [Int64].self)
     }
     if running && !isCounted {
-      // Their workers may be silent.
+      // The workers of running jobs may be silent.
       var part = selector
       part.state = .running
       jobs += try await call(
