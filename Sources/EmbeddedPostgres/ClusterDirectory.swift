@@ -5,8 +5,8 @@ import HaulSystem
 
 /// The layout of the cluster's directory, which no other user can change.
 ///
-/// If root starts the server, it runs as `postgres`. That user must not change files that root writes and reads here, so it
-/// owns only the data and the socket's directory.
+/// If root starts the server, the server runs as `postgres`. That user must not change the files that root writes and reads here,
+/// so `postgres` owns only the data and the socket's directory.
 struct ClusterDirectory: Sendable {
   let location: ClusterLocation
   let user: ServerUser
@@ -18,7 +18,7 @@ struct ClusterDirectory: Sendable {
   var serverLock: String { "\(path)/server" }
   /// The lock that each user of the server holds in shared mode.
   var usersLock: String { "\(path)/users" }
-  /// The log since the server's last start. The log before it is kept next to it.
+  /// The log since the server's last start. The previous log is kept beside this file.
   var log: String { "\(path)/log" }
   var data: String { location.data }
   /// The data directory while it is being created.
@@ -54,7 +54,7 @@ struct ClusterDirectory: Sendable {
     }
   }
 
-  /// The names of network file systems by the magic number of statfs(2).
+  /// The names of network file systems. The key is the magic number from statfs(2).
   private static let networkFileSystems: [UInt32: String] = [
     0x6969: "NFS", 0xff53_4d42: "CIFS", 0xfe53_4d42: "SMB", 0x517b: "SMB", 0x00c3_6400: "Ceph",
     0x5346_414f: "AFS", 0x6b41_4653: "AFS", 0x7373_2f66: "Coda", 0x0bd0_0bd0: "Lustre",
@@ -62,7 +62,7 @@ struct ClusterDirectory: Sendable {
 
   /// Returns the major version of PostgreSQL that created the data; nil if there is no data.
   ///
-  /// - Throws: also if something else is at the path of the data.
+  /// - Throws: an error if something else is at the path of the data.
   func major() throws(EmbeddedPostgresError) -> Int? {
     guard let owner = Self.status(data)?.st_uid else { return nil }
     guard owner == user.id else { throw .notOurs(data, owner: ServerUser.name(of: owner)) }
@@ -75,8 +75,8 @@ struct ClusterDirectory: Sendable {
   }
 
   /// Returns the directory of the socket, and creates it if it is missing. The directory is in the cluster's directory. If the
-  /// socket's path would be too long for the kernel (unix(7): 108 bytes), it is in a shorter directory that belongs to the
-  /// caller.
+  /// socket's path would be too long for the kernel (unix(7): 108 bytes), it is in another parent directory, which has a shorter
+  /// path and belongs to the caller.
   func socketDirectory() throws(EmbeddedPostgresError) -> String {
     let (parent, directory) = socketPlace
     if let parent { try makeOwn(parent) }
@@ -87,7 +87,7 @@ struct ClusterDirectory: Sendable {
   /// The directory of the socket, and its parent if that is not the cluster's directory.
   var socketPlace: (parent: String?, directory: String) {
     if Self.fitsSocket("\(path)/socket") { return (nil, "\(path)/socket") }
-    // FNV-1a: it only has to give different clusters different names.
+    // FNV-1a. The hash only has to give different clusters different names.
     var digest: UInt64 = 0xcbf2_9ce4_8422_2325
     for byte in path.utf8 { digest = (digest ^ UInt64(byte)) &* 0x100_0000_01b3 }
     let name = String(digest, radix: 16)
@@ -103,20 +103,20 @@ struct ClusterDirectory: Sendable {
     "\(directory)/.s.PGSQL.\(ServerSettings.port)".utf8.count < 107
   }
 
-  /// Root's directory can be entered but not listed by others, because the server must enter it.
+  /// Other users can enter root's directory but not list it. The server must enter it.
   private var ownMode: mode_t { user.isForRoot ? 0o711 : 0o700 }
 
   private func makeOwn(_ path: String) throws(EmbeddedPostgresError) {
     try make(path, owner: geteuid(), group: getegid(), mode: ownMode)
   }
 
-  /// Creates a directory that only `owner` can change, or checks that an existing directory is like that.
+  /// Creates a directory that only `owner` can change, or checks that only `owner` can change the existing directory.
   ///
   /// A symbolic link to such a directory is accepted if the link also belongs to `owner`.
   func make(
     _ path: String, owner: uid_t, group: gid_t, mode: mode_t
   ) throws(EmbeddedPostgresError) {
-    // Create it with its permissions at once, as far as umask(2) allows: a concurrent process checks them.
+    // Create the directory with its final permissions, as far as umask(2) allows: a concurrent process may check them.
     if unsafe mkdir(path, mode) == 0 {
       guard unsafe chmod(path, mode) == 0 else { throw .failed(path, errno) }
     } else if errno != EEXIST {
@@ -130,7 +130,7 @@ struct ClusterDirectory: Sendable {
     guard target.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
       throw .notPermitted(path, reason: "other users may write to this directory")
     }
-    // Root has created it for the server just now, or before a crash at this point.
+    // Root created the directory for the server just now, or before a crash at this point.
     if found.st_uid != owner, found.st_uid == geteuid(), found.st_mode & S_IFMT == S_IFDIR {
       guard unsafe lchown(path, owner, group) == 0 else { throw .failed(path, errno) }
       return

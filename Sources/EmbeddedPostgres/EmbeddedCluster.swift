@@ -43,7 +43,7 @@ package final class EmbeddedCluster: Sendable {
     try directory.prepare()
     let turn = try await FileLock.take(directory.turnLock, .exclusive) { observe(.waiting) }
     defer { turn.release() }
-    // Only the last user can hold this lock, for the moment in which it tells the server to stop.
+    // This wait is short. Only the last process that uses the server takes this lock alone, while it tells the server to stop.
     let users = try await FileLock.take(directory.usersLock, .shared) {}
     do {
       var start = ServerStart(directory, turn: turn, users: users, observe: observe)
@@ -106,7 +106,8 @@ package final class EmbeddedCluster: Sendable {
     defer { users.release() }
     guard (try? users.tryTake(.exclusive)) ?? false else { return }
     switch (try? ServerState.of(directory, note: "")) ?? .none {
-    case .none: break  // Or one that cannot be looked at, which the next user takes over.
+    // No server runs, or its state is unknown. The next process takes a running server over.
+    case .none: break
     case .starting(let server), .ready(let server), .stopping(let server):
       users.leave(note: server.identity)
       // Fast shutdown: sessions are ended, and committed data is kept. (postgres(1))

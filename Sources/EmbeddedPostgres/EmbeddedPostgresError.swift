@@ -41,8 +41,8 @@ package enum EmbeddedPostgresError: Error, Sendable, Equatable, CustomStringConv
     case .otherMajor(let data, let installed, let directory):
       "the data in \(directory) needs PostgreSQL \(data), "
         + (installed.map { "but \($0) is installed" } ?? "which is not installed")
-        + ": as root, run 'apt-get install postgresql-\(data)', or move this directory "
-        + "away (it contains this machine's queues and their history, but no downloaded files)"
+        + ": as root, run 'apt-get install postgresql-\(data)', or rename this directory "
+        + "(it contains this machine's queues and their history, but no downloaded files)"
     case .noServerUser(ServerUser.rootsServer):
       "the user '\(ServerUser.rootsServer)', who runs the embedded database for root, does not exist: as root, run "
         + "'apt-get install postgresql'"

@@ -3,7 +3,7 @@ import Glibc
 
 /// The file `postmaster.pid`, in which a running server describes itself in its data directory.
 ///
-/// (PostgreSQL source, `miscadmin.h`. Each value has a line: process, data directory, start time, port, socket directory,
+/// (PostgreSQL source, `miscadmin.h`. Each value is on its own line: process, data directory, start time, port, socket directory,
 /// address, shared memory, status.)
 struct PostmasterFile: Sendable, Equatable {
   let pid: pid_t

@@ -24,8 +24,8 @@ struct ServerSettings {
     try translating(try SmallFile.write(usersText, to: users))
   }
 
-  /// The text of postgresql.conf. Commits are durable. Memory and logs are small. WAL only serves recovery from crashes of
-  /// this machine. (64 MB of buffers start as fast as 16.)
+  /// The text of postgresql.conf. Commits are durable. Memory and logs are small. WAL only serves recovery from crashes of this
+  /// machine. (A server with 64 MB of buffers starts as fast as one with 16 MB.)
   var mainText: String {
     """
     # haul writes this file at each start of the server. Do not edit it: your changes would be lost.

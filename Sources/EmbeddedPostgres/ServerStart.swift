@@ -5,8 +5,8 @@ import Postgres
 
 /// Starts the server of a cluster in any state: none, starting, ready, stopping or crashed.
 ///
-/// The caller is a user of the server and holds the turn lock. So no other process starts or stops the server meanwhile, unless
-/// it had begun to stop the server before. There is no time limit while a process of the server lives: recovery may take long,
+/// The caller is a user of the server and holds the turn lock. So no other process starts or stops the server meanwhile, except a
+/// process that has already begun to stop it. There is no time limit while a process of the server lives: recovery may take long,
 /// and the person at the terminal can end the wait.
 struct ServerStart {
   let directory: ClusterDirectory
@@ -50,8 +50,7 @@ struct ServerStart {
       case .starting:
         if ServerLog.isRecovering(SmallFile.read(directory.log) ?? "") { say(.recovering) }
       case .stopping(let server):
-        // Only the note may say that it is stopping: the writer of the note may have been killed before it signalled the
-        // server.
+        // If only the note says so, its writer may have been killed before it signalled the server.
         if server.status != .stopping { kill(server.pid, SIGINT) }
         say(.waiting)
       case .ready(let server):
@@ -91,8 +90,8 @@ struct ServerStart {
       in: directory.data, input: lock.descriptor, output: log)
   }
 
-  /// Waits until no process serves the data, and takes the server's lock. Processes outlive a killed postmaster for a moment
-  /// and hold shared memory, without which no new server can start.
+  /// Waits until no process serves the data, and takes the server's lock. Processes outlive a killed postmaster for a moment. A
+  /// new server cannot start until they release their shared memory.
   ///
   /// If a server's processes are invisible from here, only the lock shows that it runs. So nothing is removed without the
   /// lock.

@@ -91,7 +91,7 @@ package struct FileStatus: Equatable, Sendable {
   package var size: Int64
   /// The time of the last change of the content, in nanoseconds since 1970.
   package var modified: Int64
-  /// The number of the user who owns the file.
+  /// The id of the user who owns the file.
   package var owner: UInt32
   package var isRegular: Bool
   package var isDirectory: Bool

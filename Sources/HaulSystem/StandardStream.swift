@@ -1,6 +1,6 @@
 import Glibc
 
-/// Standard output or standard error. Each call writes all of the given bytes at once, without stdio's buffer.
+/// Standard output or standard error. Each call writes all of the given bytes immediately, without stdio's buffer.
 ///
 /// A write to standard output blocks while its reader does not read. A write to standard error never blocks: see
 /// ``ErrorQueue``.

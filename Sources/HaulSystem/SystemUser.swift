@@ -11,7 +11,7 @@ package struct SystemUser: Sendable, Equatable {
     unsafe self.init { unsafe getpwnam_r(name, $0, $1, $2, $3) }
   }
 
-  /// Finds a user by number; nil if no user has this number, or if the list of users cannot be read. (getpwuid_r(3))
+  /// Finds a user by id; nil if no user has this id, or if the list of users cannot be read. (getpwuid_r(3))
   package init?(id: uid_t) {
     unsafe self.init { unsafe getpwuid_r(id, $0, $1, $2, $3) }
   }
@@ -36,9 +36,9 @@ package struct SystemUser: Sendable, Equatable {
     (name, id, group) = user
   }
 
-  /// Returns the name of the user with this number, or the number if no user has it.
+  /// Returns the name of the user with this id, or the id as text if no user has it.
   package static func word(_ id: uid_t) -> String { Self(id: id)?.name ?? "\(id)" }
 
-  /// The user of this process as a word for chown(1) or install(1): the name, or the number if the user has no name.
+  /// The user of this process as a word for chown(1) or install(1): the name, or the id if the user has no name.
   package static var ownWord: String { shellWord(word(geteuid())) }
 }

@@ -163,9 +163,9 @@ package final class GetRun: Sendable {
     }
   }
 
-  /// The maximum number of leases. Jobs that publish their files and jobs that wait for their turn also count against the
-  /// host's cap. The worker itself limits the transfers per host, because it is alone with its queue. Small files end faster
-  /// than a call to the database takes, and one call for many jobs costs little more than one for a few.
+  /// The maximum number of leases. Jobs that publish their files and jobs that wait for their turn also count against the host's
+  /// cap. The worker itself limits the transfers per host, because no other worker serves its queue. The worker claims many jobs
+  /// in one call, because a small file takes less time than a call to the database.
   private var leases: Int { order.concurrency + min(6 * order.concurrency, 128) }
 
   /// The maximum number of leases with open files. Jobs that wait for their turn have none.

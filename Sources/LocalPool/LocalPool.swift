@@ -67,7 +67,7 @@ package final class LocalPool: Sendable {
         defer { cluster = next }
         return cluster
       }
-      // This user is not the last one, because `next` already uses the server.
+      // This does not stop the server, because `next` already uses it.
       last.close()
     }
   }

@@ -117,7 +117,7 @@ package final class UpRun: Sendable {
   ///   `JobQueueError`. The error is `JobQueueError.busy` if another `haul up` uses the cluster, because files could then go to
   ///   two directories.
   package func run() async throws {
-    // If the user names no directory and a database exists, the database says which directory it is.
+    // If the user names no directory and a database exists, the path of the directory is in the database.
     if let chosen = order.directory ?? (location.isMade ? nil : UpStoreChoice.first) {
       try Self.named(chosen).requireRight()
     }
@@ -132,7 +132,7 @@ package final class UpRun: Sendable {
     let lock = try FileDescriptor.directory(location.directory)
     guard lock.lock(exclusive: true) else {
       throw JobQueueError.busy(
-        "'haul up' already runs with the data in \(location.directory)",
+        "'haul up' is already running with the data in \(location.directory)",
         hint: "Add workers to that pool with 'haul worker --store \(Self.store)=DIR'")
     }
     let (directory, perHost) = try await initialiseStore(pool)

@@ -1,7 +1,8 @@
 /// The choice of the directory that `haul up` serves.
 ///
-/// For the pool, two directories of a store are two disks: jobs that were interrupted in one restart in the other, and files
-/// are in both. So by default, `haul up` serves the directory of the last run, wherever it is started.
+/// The pool treats two directories of a store as two disks. If `haul up` changed the directory, interrupted jobs would start
+/// again from byte 0, and the files would be in both directories. So by default, `haul up` serves the directory of the last run,
+/// wherever it is started.
 struct UpStoreChoice {
   /// A directory that an earlier run served.
   struct Instance: Sendable, Equatable {
@@ -23,7 +24,7 @@ struct UpStoreChoice {
   /// Returns the directory to serve if the user names none: the directory below the current one if it belongs to the store;
   /// otherwise a directory that still exists. Prefers directories with interrupted jobs, then the latest directory.
   ///
-  /// - Throws: `StandingStoreGone` if all are gone and at least one of them had interrupted jobs.
+  /// - Throws: `StandingStoreGone` if all directories are missing and at least one of them had interrupted jobs.
   func directory() throws(StandingStoreGone) -> String {
     let here = marker(Self.first)
     if instances.contains(where: { $0.marker == here }) { return Self.first }

@@ -3,9 +3,9 @@
 ///     12:00:00.123 info  job.started  job=1 worker=2 path="a b"
 ///     {"time":"2026-11-21T12:00:00.123Z","level":"info","event":"job.started","component":"worker","job":1}
 ///
-/// A logger is a value: `with` returns a logger that adds fields to each of its lines. Times come from the wall clock, in UTC.
-/// A field that is given twice is written twice. A field with an empty text is not written. An error, or a warning about
-/// repeated attempts, is written at most once a minute. If the same line came more often, the field `count` says how often.
+/// A logger is a value: `with` returns a logger that adds fields to each of its lines. Times come from the wall clock, in UTC. A
+/// field that is given twice is written twice. A field with an empty text is not written. An error, or a warning about repeated
+/// attempts, is written at most once a minute. If the same line was logged more often, the field `count` gives the number.
 package struct Logger: Sendable {
   /// The format of log lines.
   package enum Format: String, CaseIterable, Sendable { case text, json }

@@ -1,14 +1,14 @@
 import Synchronization
 
-/// Shows a repeated line once, and then once a minute with the number of times it came.
+/// Shows a repeated line once, and then at most once a minute with the number of repetitions.
 ///
-/// Use this for lines that are written for as long as a problem lasts. A line about a change of state, such as a lost session,
-/// is news each time.
+/// Use this for lines that are written for as long as a problem lasts. Always show a line about a change of state, such as a lost
+/// session.
 final class RepeatedLines: Sendable {
   /// Whether a line is shown.
   enum Verdict: Equatable {
-    /// The caller must show the line. `count` is the number of times that the line has come since it was last shown; nil if it
-    /// came once.
+    /// The caller must show the line. `count` is the number of times that the line was logged since it was last shown; nil for
+    /// one time.
     case show(count: Int?)
     case hide
   }
@@ -19,9 +19,9 @@ final class RepeatedLines: Sendable {
     var hidden = 0
   }
 
-  /// The time between two showings of a line, in milliseconds.
+  /// The minimum time before a line is shown again, in milliseconds.
   private static let interval: Int64 = 60_000
-  /// The largest number of lines to remember. With more lines, the oldest are forgotten.
+  /// The maximum number of lines to remember. When it is reached, lines older than a minute are forgotten, or else all lines.
   private static let limit = 200
 
   private let told = Mutex<[String: Told]>([:])

@@ -64,7 +64,7 @@ package struct WallTime: Sendable, Equatable {
 }
 
 extension [UInt8] {
-  /// Appends a number of at least 0 in decimal, with zeros in front up to `width` digits.
+  /// Appends a non-negative number in decimal, padded with zeros to `width` digits.
   fileprivate mutating func appendDigits(_ value: Int64, width: Int) {
     var divisor: Int64 = 1
     for _ in 1..<width { divisor *= 10 }

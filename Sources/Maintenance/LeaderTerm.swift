@@ -1,4 +1,4 @@
-/// Tracks the terms of this process as leader from the database's answer in each round.
+/// Tracks when this process is the leader, from the database's answer in each round.
 ///
 /// If this process acts for a leader that hangs, the answer right after its own round is "do not lead", because maintenance has
 /// just run. This answer does not end the term. A later "do not lead" ends it, because another process has then run
@@ -22,7 +22,8 @@ struct LeaderTerm {
 
   private var state = State.unknown
 
-  /// Records the database's answer at `now` to whether this process leads. Returns an event to log; nil if there is none.
+  /// Records whether this process leads, according to the database's answer at `now`. Returns an event to log; nil if there is
+  /// none.
   mutating func asked(leads: Bool, now: ContinuousClock.Instant) -> News? {
     switch (state, leads) {
     case (.leads, true), (.standsBy, false): return nil

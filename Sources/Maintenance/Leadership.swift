@@ -12,7 +12,7 @@ import Synchronization
 package final class Leadership: Sendable {
   /// The time between two maintenance rounds of the leader.
   package static let round = Duration.seconds(1)
-  /// The time between two attempts of a process that does not lead. It is short enough that rounds follow within 3 seconds.
+  /// The time between two attempts of a process that does not lead. It is short enough to keep rounds less than 3 seconds apart.
   private static let standby = Duration.milliseconds(1500)
   /// The number of jobs that one step of promotion moves.
   private static let promoteLimit = 1000

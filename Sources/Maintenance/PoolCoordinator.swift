@@ -31,7 +31,8 @@ package final class PoolCoordinator: Sendable {
       conninfo: conninfo, applicationName: "haul-coordinator", writes: true)
     let first = try await Connection.connect(configuration)
     try await JobQueue(first).requireSchema()
-    // Adds up no changes. It shows at the start, and not in the log of every round, whether this user may run maintenance.
+    // This call changes nothing. If this user has no permission to run maintenance, the coordinator fails here and not in every
+    // round.
     _ = try await JobQueue(first).rollUp(limit: 0)
     await first.close()
 

@@ -4,8 +4,8 @@ import Synchronization
 /// A connection to PostgreSQL. A separate thread makes all libpq calls.
 ///
 /// Any number of tasks may use the connection. The connection serves the calls of these tasks one at a time in the order of
-/// arrival. If a task is cancelled while its call waits, the call leaves the queue. If the call's statement already runs, the
-/// server cancels the statement. The call then throws `CancellationError` once the server has answered, unless the statement
+/// arrival. If a task is cancelled while its call waits, the call leaves the queue. If the call's statement is already running,
+/// the server cancels the statement. The call then throws `CancellationError` once the server has answered, unless the statement
 /// finished first. The connection closes when its last reference is released.
 package final class Connection: Sendable {
   let link: Link

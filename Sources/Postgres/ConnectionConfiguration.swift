@@ -48,7 +48,7 @@ package struct ConnectionConfiguration: Sendable {
   /// administrator has made for the role or database.
   ///
   /// The program has its own time-outs, waits idle for notifications, and its statements need READ COMMITTED. The setting
-  /// `default_transaction_read_only` stays unchanged, because a provider sets it for a reason. `transaction_timeout` exists
+  /// `default_transaction_read_only` stays unchanged, because a provider sets it for a reason. `transaction_timeout` exists only
   /// since PostgreSQL 17.
   func ownSettings(isLocal: Bool = false) -> String {
     """

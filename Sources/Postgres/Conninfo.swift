@@ -20,8 +20,8 @@ enum Conninfo {
 
   /// Returns the part of libpq's `reason` that may be shown.
   ///
-  /// The named option is quoted only if it cannot be part of a password: the string has no `@`, as a URI with a user name has,
-  /// and no `pass` before the option.
+  /// The option is quoted only if it cannot be part of a password. The string must contain no `@`, which follows the password in
+  /// a URI, and no `pass` before the option.
   private static func complaint(of reason: String, about string: String) -> String {
     let unknown = reason.firstMatch(
       of: #/^invalid (?:connection option|URI query parameter:) "([a-z_]+)"/#)

@@ -10,7 +10,7 @@ import Synchronization
 /// Only entries of the string are remembered, never resolved addresses: a name may have another address after a failover. Other
 /// processes read the server from a file without secrets, which is valid for ten minutes.
 enum KnownAddresses {
-  /// How long a process trusts the file of another one, so that a server that is back is tried again.
+  /// How long a process trusts the file of another process. After that, Haul also tries servers that were down.
   private static let memory = Duration.seconds(600)
 
   private static let known = Mutex<[String: ServerAddress]>([:])
@@ -42,7 +42,7 @@ enum KnownAddresses {
     servers.map(\.line).joined(separator: ", ")
   }
 
-  /// Returns the server that a process of this user found lately; nil if there is none or the file is for other servers.
+  /// Returns the server that a process of this user found recently; nil if there is none or the file is for other servers.
   private static func readFile(_ key: String) -> String? {
     guard let file, let age = age(of: file), age < memory, let text = SmallFile.read(file)
     else { return nil }

@@ -69,7 +69,7 @@ import HaulSystem
   borrowing func pollConnecting() -> Polling {
     switch unsafe PQconnectPoll(handle) {
     case PGRES_POLLING_OK:
-      // Set this only now: an earlier call would erase which server a failure message is about.
+      // Set this only now: an earlier call would remove the name of the server from failure messages.
       unsafe PQsetnonblocking(handle, 1)
       return .ready
     case PGRES_POLLING_READING: return .reading

@@ -76,8 +76,9 @@ struct LinkThread: ~Copyable {
     switch operation.request {
     case .query(let sql, let parameters): try libpq.send(query: sql, parameters: parameters)
     case .script(let sql): try libpq.send(script: sql)
-    // The extended protocol would send a Sync immediately. If the server is stopped before it has read this Sync, it answers
-    // this one and also the Sync at the end of the data. Every later answer would then belong to the previous call.
+    // The extended protocol would send a Sync immediately. If the statement is cancelled before the server has read this Sync,
+    // the server answers both this Sync and the one at the end of the data. Every later answer would then belong to the previous
+    // call.
     case .copyStart(let sql): try libpq.send(script: sql)
     case .copyData(let bytes): try libpq.send(copyData: bytes)
     case .copyEnd(let failure): try libpq.sendCopyEnd(failure: failure)

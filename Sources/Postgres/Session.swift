@@ -54,9 +54,8 @@ package final class Session: Sendable {
   /// - Parameters:
   ///   - configuration: the configuration of every connection.
   ///   - first: a connection with this configuration. The session takes this connection over and uses it first.
-  ///   - onConnect: prepares each new connection (LISTEN, locks) before any caller gets it. If this function throws, the
-  ///     session closes
-  ///     the connection and treats the attempt as failed.
+  ///   - onConnect: prepares each new connection (LISTEN, locks) before any caller gets it. If this function throws, the session
+  ///     closes the connection and treats the attempt as failed.
   ///   - observe: gets all events in their order. This function must not block.
   package init(
     _ configuration: ConnectionConfiguration, first: Connection? = nil,

@@ -1,15 +1,17 @@
 /// Finds out whether a connection through a pooler keeps its server process.
 ///
 /// 1. A pooler is easy to detect. It hands out its own keys for cancel requests, because clients that share a process cannot
-/// share a key. So the process that it names (libpq: PQbackendPID) differs from the process that answers `pg_backend_pid()`. A
-/// proxy that only forwards bytes does not count as a pooler: sessions survive there. 2. Behind a pooler, getting one process
-/// twice proves nothing: it may have been the only idle process. So a second connection opens a transaction and holds a process
-/// meanwhile. In session mode, this is never the process of the first connection, and the first connection keeps its own. In
-/// transaction mode, the second connection gets the process that became idle last, which is the process of the first. A pooler
-/// that rotates its processes gives the first connection two different processes in two queries. 3. If other clients interfere,
-/// chance may hide this. So there are several rounds, each with a new second connection. The session also gets a mark in a
-/// setting, and ``Connection/requireSession()`` checks the mark before work that needs the session. Another client that shares
-/// the process has overwritten the mark, and another process does not have it.
+///    share a key. So the process that it names (libpq: PQbackendPID) differs from the process that answers
+///    `pg_backend_pid()`. A proxy that only forwards bytes does not count as a pooler: sessions survive there.
+/// 2. Behind a pooler, it proves nothing that two queries get the same process: it may have been the only idle process. So a
+///    second connection opens a transaction and holds a process meanwhile.
+///    - In session mode, this is never the process of the first connection, and the first connection keeps its own.
+///    - In transaction mode, the second connection gets the process that became idle last, which is the process of the first
+///      connection. A pooler that rotates its processes gives the first connection two different processes in two queries.
+/// 3. Queries of other clients can hide this by chance. So there are several rounds, each with a new second connection.
+///
+/// The session also gets a mark in a setting, and ``Connection/requireSession()`` checks the mark before work that needs the
+/// session. Another client that shares the process has overwritten the mark, and another process does not have it.
 enum SessionProof {
   private static let rounds = 3
   /// How long the pooler may take to give the second connection a process.
@@ -58,7 +60,7 @@ enum SessionProof {
     return true
   }
 
-  /// Returns whether `rival`, in a transaction, has another process than `connection`, and `connection` still has its own.
+  /// Returns whether `rival`, in a transaction, has a different process from `connection`, and `connection` still has its own.
   private static func holdsAnother(
     _ rival: Connection, than connection: Connection
   ) async throws -> Bool {

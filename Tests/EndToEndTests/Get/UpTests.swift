@@ -155,7 +155,7 @@ struct UpTests {
     #expect(refused.exit == .code(75))
     #expect(
       refused.standardError.last
-        == "haul up: 'haul up' already runs with the data in \(machine.directory.path("state")). "
+        == "haul up: 'haul up' is already running with the data in \(machine.directory.path("state")). "
         + "Add workers to that pool with 'haul worker --store main=DIR'.")
     #expect(!FileManager.default.fileExists(atPath: machine.directory.path("other")))
     #expect(try await machine.command("queues", "--json").count == 2)
