@@ -140,7 +140,7 @@ struct ClusterDirectory: Sendable {
     }
   }
 
-  /// Checks the way to root's directory: refuses a parent that another user could replace or that the server cannot enter.
+  /// Checks all parents of root's directory. Refuses a parent that another user could replace or that the server cannot enter.
   private func requireSafeWay(to path: String) throws(EmbeddedPostgresError) {
     var step = path
     while true {

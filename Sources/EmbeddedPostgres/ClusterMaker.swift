@@ -2,8 +2,7 @@ import FoundationEssentials
 import Glibc
 import HaulSystem
 
-/// Creates a cluster's data completely or not at all: creates the data next to their final path, and renames them once they are
-/// durable.
+/// Creates a cluster's data directory completely or not at all: creates it under another name, and renames it once it is durable.
 struct ClusterMaker {
   let directory: ClusterDirectory
   let turn: FileLock

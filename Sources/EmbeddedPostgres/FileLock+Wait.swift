@@ -18,7 +18,7 @@ extension FileLock {
   }
 }
 
-/// The pauses between repeated checks of a state that sends no event: 2 ms at first, later 50 ms.
+/// The pauses between repeated checks for a change that causes no event: 2 ms at first, later 50 ms.
 struct Pause {
   private var length = Duration.milliseconds(2)
 

@@ -13,7 +13,7 @@ final class ErrorQueue: Sendable {
     var lost = 0
     /// Whether the thread writes, or is about to.
     var isWriting = false
-    /// Whether a terminal did not accept a piece in time. No thread waits for the terminal until it has accepted everything.
+    /// Whether a terminal did not accept a piece in time. Until the terminal has accepted everything, no thread waits for it.
     var isStalled = false
   }
 

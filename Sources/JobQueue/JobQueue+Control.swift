@@ -149,7 +149,7 @@ extension JobQueue {
     try await call("SELECT haul.redo($1::bigint[])", [jobs])
   }
 
-  /// Records a directory of a store by the id in the directory's marker file. Returns the id that the database gives the
+  /// Records a directory of a store, with the id from the directory's marker file. Returns the id that the database gives the
   /// directory. A second call for the same directory is not an error.
   package func initStore(
     name: String, marker: String, machine: String, root: String

@@ -96,8 +96,8 @@ package enum Migrator {
     return present
   }
 
-  /// Creates the schema and the tables that record what was applied. If another run does so at the same time, one of the
-  /// errors below is thrown after that run has committed. The next try then finds the tables.
+  /// Creates the schema and the tables that record what was applied. If another run does so at the same time, one of the errors
+  /// below is thrown after that run has committed. The next attempt then finds the tables.
   private static func prepare(_ connection: Connection, _ prefix: String) async throws {
     let met = ["23505", "42P06", "42P07", "42701", "XX000"].map(SQLState.init(rawValue:))
     for _ in 1..<20 {
@@ -124,7 +124,7 @@ package enum Migrator {
   /// The result of comparing a group in the database with the group in a program.
   private enum Standing: Equatable {
     case same, older
-    /// The group belongs to a later program, or to a program that has replaced this program's group.
+    /// The group comes from a newer program, or from a program that has replaced this program's group.
     case newer
   }
 
@@ -245,6 +245,7 @@ package enum Migrator {
     try await connection.transaction { try await $0.script("\(ownNamesOnly); \(sql)") }
   }
 
-  /// Names in views and functions refer to PostgreSQL's own objects, whatever the schema `public` contains.
+  /// With this search path, names in views and functions refer to PostgreSQL's own objects and not to objects in the schema
+  /// `public`.
   private static let ownNamesOnly = "SET LOCAL search_path = pg_catalog, pg_temp"
 }

@@ -26,7 +26,8 @@ package struct WorkReply: Sendable, Decodable, Equatable {
     package let state: JobState
     /// The time in seconds until a scheduled job may start again; nil for other jobs.
     package let delay: Double?
-    /// The error class that decided the job's state; nil without an error. For a failed job, it is the reason of the failure.
+    /// The error class that decided the job's state; nil without an error. For a failed job, this class is the reason for the
+    /// failure.
     package let cause: ErrorClass?
   }
   /// The jobs whose leases this call ended. If a reported lease is missing here and in ``later``, the lease had already

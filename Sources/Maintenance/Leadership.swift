@@ -66,7 +66,7 @@ package final class Leadership: Sendable {
       try await keepHouse()
       state.withLock { $0.term.kept(now: .now) }
     } catch {
-      // If the owner closes a session, this is the normal end and not an error.
+      // If the task is cancelled, the owner has closed the session. That is not an error.
       if !Task.isCancelled { logger.warning(.databaseLost, (.reason, LogValue("\(error)"))) }
     }
   }

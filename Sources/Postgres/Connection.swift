@@ -27,7 +27,7 @@ package final class Connection: Sendable {
     /// A pooler keeps one server process for this connection. The text is a mark in the session's settings that distinguishes
     /// this session from other sessions.
     case marked(String)
-    /// A pooler may give each transaction another server process. Each transaction begins with the statements in `settings`.
+    /// A pooler may give each transaction a different server process. Each transaction begins with the statements in `settings`.
     case shared(settings: String)
   }
 
@@ -87,7 +87,7 @@ package final class Connection: Sendable {
     return (link, pid)
   }
 
-  /// Whether a pooler may run the next call in another server process. If so, no lock, setting or LISTEN outlives a
+  /// Whether a pooler may run the next call in a different server process. If so, no lock, setting or LISTEN outlives a
   /// transaction.
   package var isShared: Bool { if case .shared = route { true } else { false } }
 

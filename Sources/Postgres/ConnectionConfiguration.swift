@@ -23,8 +23,8 @@ package struct ConnectionConfiguration: Sendable {
   ///     sets another time. Name resolution inside libpq cannot be interrupted and is not counted.
   ///   - queryTimeout: the maximum time for one statement, from sending it to receiving its last row.
   ///   - writes: whether to reject read-only servers.
-  ///   - needsSession: whether to reject a pooler that gives each transaction another server process. If false, such a pooler
-  ///     is accepted. Behind such a pooler, LISTEN does not work, and each call takes three round trips.
+  ///   - needsSession: whether to reject a pooler that may give each transaction a different server process. If false, such a
+  ///     pooler is accepted. Behind such a pooler, LISTEN does not work, and each call takes three round trips.
   ///   - compiles: whether the server may compile statements (JIT).
   package init(
     conninfo: String,
@@ -47,7 +47,7 @@ package struct ConnectionConfiguration: Sendable {
   /// Returns SQL for the first settings of a session, or of a transaction if `isLocal`. They override the settings that an
   /// administrator has made for the role or database.
   ///
-  /// The program has its own time-outs, waits idle for notifications, and its statements need READ COMMITTED. The setting
+  /// The program has its own time-outs and waits idle for notifications, and its statements need READ COMMITTED. The setting
   /// `default_transaction_read_only` stays unchanged, because a provider sets it for a reason. `transaction_timeout` exists only
   /// since PostgreSQL 17.
   func ownSettings(isLocal: Bool = false) -> String {

@@ -14,9 +14,9 @@ package enum PostgresError: Error, Sendable, Equatable {
   case timedOut
   /// A value is missing, is NULL, or does not have the requested type. The error does not contain the value.
   case decoding(column: String, String)
-  /// A pooler in front of the server gives each transaction another server process.
+  /// A pooler in front of the server may give each transaction a different server process.
   case noSession
-  /// A pooler in front of the server gives each statement another server process.
+  /// A pooler in front of the server may give each statement a different server process.
   case noTransactions
   /// The caller used this interface incorrectly.
   case misuse(String)

@@ -168,13 +168,13 @@ package struct Store: Sendable {
     }
   }
 
-  /// Returns the error for a user without the right to `act` on `path`, which is a store's directory or one of Haul's below
+  /// Returns the error for a user without the right to `act` on `path`, which is a store's directory or a directory of Haul below
   /// it.
   private static func notPermitted(_ act: String, _ path: String, of store: String) -> StoreError {
     let name = shellWord(path)
     let advice =
       switch owner(of: path) {
-      // For example, root may have created it in a store of the pool's user.
+      // For example, root may have created this directory in a store that belongs to the pool's user.
       case let owner? where owner != self.owner(of: store):
         "the directory belongs to \(SystemUser.word(owner)); as root, run 'chown -R --reference=\(shellWord(store)) \(name)'"
       case geteuid(): "run 'chmod u+rwx \(name)'"

@@ -3,7 +3,7 @@ import HaulCLinux
 import HaulSystem
 package import HaulTransfer
 
-/// The signs of workers in a store's directory: empty files `.haul/workers/POOL.NUMBER`.
+/// The signs of workers in a store's directory: empty files `.haul/workers/POOL.WORKER`.
 extension Store {
   private static let signsPath = ".haul/workers"
   /// The age in seconds at which signs of workers that did not stop gracefully are removed: a week.

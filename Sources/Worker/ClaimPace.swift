@@ -24,7 +24,7 @@ struct ClaimPace: Sendable {
   }
 
   /// Records that a claim for `asked` jobs returned `claimed` jobs. If other sessions held due jobs (`isContended`), the result
-  /// says nothing about the number of jobs.
+  /// does not show how many jobs are due.
   mutating func took(_ claimed: Int, asked: Int, isContended: Bool, concurrency: Int) {
     contended = claimed < asked && isContended ? contended + 1 : 0
     if claimed < asked, !isContended {

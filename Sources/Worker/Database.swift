@@ -15,7 +15,7 @@ struct Database: Sendable {
 
   /// How long a worker keeps its leases without a connection for work. Then they expire.
   private static let patience = Duration.seconds(10)
-  /// The longest pause between two tries of a call that keeps failing.
+  /// The longest pause between two attempts of a call that keeps failing.
   private static let longestPause = Duration.seconds(1)
 
   /// Returns the configuration of `work`. Because a worker's calls are short, a connection that is silent for `queryTimeout` is

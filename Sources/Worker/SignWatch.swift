@@ -87,7 +87,7 @@ final class SignWatch: Sendable {
 
   private var fresh: CopiedStore { CopiedStore(own: registration.worker, delay: delay) }
 
-  /// The time after which a missing sign counts. In debug builds `HAUL_COPY_DELAY` sets it, in milliseconds.
+  /// The age at which a sign must be visible to all workers. In debug builds `HAUL_COPY_DELAY` sets it, in milliseconds.
   private static var delay: Duration {
     #if DEBUG
       if let text = unsafe getenv("HAUL_COPY_DELAY"), let wanted = Int(unsafe String(cString: text))

@@ -135,7 +135,7 @@ final class StoreWatch: Sendable {
     }
   }
 
-  /// Returns the trouble of the store. Blocks while the disk blocks.
+  /// Returns why the store cannot be written; nil if it can. Blocks while the disk blocks.
   private func trouble(of store: Store, forRoom: Bool, mayReopen: Bool) -> StoreTrouble? {
     if let reason = state.withLock({ $0.copied[store.name] }) { return .unwritable(reason) }
     var store = store

@@ -135,7 +135,7 @@ final class WorkLoop: Sendable {
     return configuration.leases - (running.count - publishing - environment.slots.silentCount)
   }
 
-  /// Returns how long to wait for more results to settle in the next call, or nil if it is time. While leases wait for a slot,
+  /// Returns how long to wait for more results to report in the next call; nil if the call is due. While leases wait for a slot,
   /// the network does not wait for a call, and one call for many jobs costs little more than one for a few.
   private func gathering(until now: ContinuousClock.Instant) -> Duration? {
     let (isDraining, last) = state.withLock { ($0.isDraining, $0.lastCall) }

@@ -162,7 +162,7 @@ extension JobQueue {
     ready.host = selector.host
     let running = counts.contains { $0.state == .running && $0.count > 0 }
     let counts = counts.filter { $0.state != .running && $0.count > 0 }
-    // Ready jobs are only counted if possible. The others are read one by one, states with few jobs first.
+    // If possible, ready jobs are only counted. The others are read one by one, states with few jobs first.
     let isCounted = selector == ready
     let looked = counts.filter { !isCounted || !($0.state == .queued || $0.state == .interrupted) }
       .sorted { $0.count < $1.count }

@@ -56,7 +56,7 @@ struct Credential: Sendable {
       }
       return value
     }
-    /// Returns the value itself, or the content of the file that `file` names, without the line breaks at its end.
+    /// Returns the value of `key`, or the content of the file that the value of `file` names, without the line breaks at its end.
     func secret(_ key: Key, _ file: Key) throws(SecretFile.Problem) -> String {
       guard let name = values[file] else { return try need(key) }
       var secret = try content(path(name))[...]
@@ -86,12 +86,12 @@ struct Credential: Sendable {
       certificate = ClientCertificate(
         path: path(try need(.certificate)), keyPath: path(try need(.key)))
       used = [.certificate, .key]
-      // Only check that the owner, and no other user, may read the key.
+      // Read the key only to check that no user except its owner may read it.
       _ = try content(path(try need(.key)))
     case .sshKey?:
       login = Login(user: try need(.user), keyPath: path(try need(.key)))
       used = [.user, .key]
-      // Check the key's rights as above.
+      // Check the permissions of the key, as above.
       _ = try content(path(try need(.key)))
     case nil:
       let kinds = Kind.allCases.map(\.rawValue).joined(separator: ", ")

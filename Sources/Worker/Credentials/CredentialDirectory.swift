@@ -27,7 +27,8 @@ package struct CredentialDirectory: Sendable {
 
   /// Returns the credential of that name. Blocks.
   ///
-  /// - Throws: `credential` if this worker has no usable credential of that name. The message contains none of its content.
+  /// - Throws: `credential` if this worker has no usable credential of that name. The message contains none of the credential's
+  ///   content.
   static func credential(
     _ name: String, in directory: CredentialDirectory?
   ) throws(TransferError) -> Credential {

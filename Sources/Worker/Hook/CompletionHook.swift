@@ -6,7 +6,7 @@ import Log
 import Stores
 import Synchronization
 
-/// Runs the operator's command after each completed job, beside the transfers.
+/// Runs the operator's command after each completed job, while transfers continue.
 ///
 /// The command runs at most once per completion, after the database has recorded the completion. If the worker dies in between,
 /// the command does not run. Transfers never wait for the command: if ``most`` jobs already wait for their command, Haul skips
@@ -18,7 +18,7 @@ final class CompletionHook: Sendable {
   static let most = 10_000
   /// The time after which a running command is killed.
   static let limit = Duration.seconds(600)
-  /// The time after the start of a drain at which running commands are killed and waiting commands are skipped.
+  /// This long after the start of a drain, running commands are killed and waiting commands are skipped.
   static let drainTime = Duration.seconds(20)
 
   /// A completed job, with the data for the command.

@@ -14,7 +14,7 @@ final class CheckpointSaver: Sendable {
   let store: Store
   let environment: RunEnvironment
   let logger: Logger
-  /// The part files with a checkpoint that was passed on to be saved.
+  /// The part files for which a checkpoint was handed to the `CheckpointWriter`.
   private let handedOver = Mutex<Set<String>>([])
   /// The number of records that wait for the database.
   private let waiting = Atomic(0)
@@ -59,7 +59,7 @@ final class CheckpointSaver: Sendable {
 }
 
 extension CheckpointRow {
-  /// Creates the row of `checkpoint` under `lease`; nil if the checkpoint cannot be written as JSON.
+  /// Creates the row for `checkpoint`, with the ids of `lease`. Returns nil if the checkpoint cannot be written as JSON.
   init?(_ lease: Lease, _ checkpoint: Checkpoint, intent: String?) {
     guard let resume = try? checkpoint.resumeData() else { return nil }
     self.init(

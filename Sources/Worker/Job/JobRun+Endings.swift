@@ -3,7 +3,7 @@ import JobModel
 import JobQueue
 import Stores
 
-/// Creates the end of the lease, which the worker reports to the ``JobQueue``.
+/// Creates the ends of leases that the worker reports to the ``JobQueue``.
 extension JobRun {
   func completed(
     bytes: Int64, path: String, report: TransferReport, digest: ExpectedDigest?

@@ -6,8 +6,8 @@ import Stores
 
 /// Finds files on the disk, and cleans up part files.
 extension JobRun {
-  /// The source's validators for the file that the job downloaded before; nil if that file has another length now or does not
-  /// meet the job's requirements. In this case Haul downloads the whole file again.
+  /// Returns the source's validators for the file that the job downloaded before. Returns nil if that file now has another length
+  /// or does not meet the job's requirements. In this case Haul downloads the whole file again.
   func source(
     ofFileAt path: RelativePath, in store: Store
   ) async throws(TransferError) -> SourceRecord? {

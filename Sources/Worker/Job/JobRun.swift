@@ -25,7 +25,7 @@ final class JobRun: Sendable {
     var hasBegun = false
     var isPublishing = false
     var waitsForDisk = false
-    /// How long the run has waited in vain for its first byte, when other jobs needed its slot.
+    /// How long the run had waited for its first byte when other jobs needed its slot; nil if that did not happen.
     var silence: Duration?
     var kept: Int64 = 0
   }

@@ -3,11 +3,11 @@ import HaulTransfer
 import JobQueue
 import Stores
 
-/// The disk side of taking a job over: finds the checkpoint's part file, and makes sure that no other worker can publish it.
+/// Takes a job over on the disk: finds the checkpoint's part file, and makes sure that no other worker can publish the file.
 ///
-/// Parts are looked up by job, so a crash between the rename of a part and its record does no harm. The part that the
-/// checkpoint names by inode gets this lease's name, and the other parts are removed. After that, an earlier worker that still
-/// runs finds no part to rename.
+/// Parts are looked up by job, so a crash between the rename of a part and its record does no harm. The part with the
+/// checkpoint's inode gets this lease's name, and the other parts are removed. After that, an earlier worker that still runs
+/// finds no part to rename.
 struct TakeOver: Sendable {
   /// The result of the search for a file to continue.
   enum Found: Sendable {
@@ -35,7 +35,7 @@ struct TakeOver: Sendable {
     return found
   }
 
-  /// The lease's checkpoint, or nil if it is not about a part file in this instance.
+  /// The lease's checkpoint; nil if there is none, or if its part file is in another store instance.
   private var checkpoint: Checkpoint? {
     guard let text = lease.resume, lease.resumeInstance == lease.instance else { return nil }
     return try? Checkpoint(resumeData: Array(text.utf8))

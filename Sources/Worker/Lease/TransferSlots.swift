@@ -24,7 +24,7 @@ final class TransferSlots: Sendable {
     var inside: Set<Int64> = []
     /// The tokens with a slot whose hosts are silent.
     var silent: Set<Int64> = []
-    /// The waiting tokens by rank.
+    /// The waiting tokens, in the order of their ranks.
     var waiting: [(token: Int64, rank: Rank, continuation: CheckedContinuation<Void, Never>)] = []
 
     /// The number of silent transfers that take slots from others, because there are more silent transfers than slots.
