@@ -20,7 +20,7 @@ struct ServerUser: Sendable, Equatable {
       guard let found = SystemUser(named: rootsServer) else { throw unknown(rootsServer) }
       return ServerUser(name: found.name, id: found.id, group: found.group, isForRoot: true)
     }
-    guard let found = SystemUser(id: caller) else { throw unknown("number \(caller)") }
+    guard let found = SystemUser(id: caller) else { throw unknown("with id \(caller)") }
     return ServerUser(name: found.name, id: caller, group: found.group, isForRoot: false)
   }
 
@@ -43,8 +43,8 @@ struct ServerUser: Sendable, Equatable {
     }
   }
 
-  /// Returns a user's name for a sentence, or the user's number if there is no name.
+  /// Returns a user's name for a sentence, or a text with the user's id if there is no name.
   static func name(of user: uid_t) -> String {
-    SystemUser(id: user)?.name ?? "user number \(user)"
+    SystemUser(id: user)?.name ?? "the user with id \(user)"
   }
 }

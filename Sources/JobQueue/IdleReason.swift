@@ -13,7 +13,7 @@ package enum IdleReason: String, CaseIterable, Sendable {
     case .held: "'haul pause' has paused the host's jobs"
     case .empty: "no jobs wait for the host, except scheduled ones"
     case .paused: "'haul queue pause' has paused the queues of the host's jobs"
-    case .unserved: "no live worker takes the host's jobs. See the queues and workers"
+    case .unserved: "no live worker takes the host's jobs: check queues and workers"
     case .interval: "the minimum time between two starts has not passed"
     }
   }

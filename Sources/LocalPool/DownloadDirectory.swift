@@ -25,7 +25,7 @@ package struct DownloadDirectory: Sendable {
   /// Creates the directory if it is missing, and writes the marker file. `pool` is the id of the database's pool.
   ///
   /// The id in the marker file depends on the pool and the path, so Haul finds interrupted downloads even if the marker file was
-  /// removed meanwhile. The first half of the id depends only on the pool. From this half, the pool recognises its own marker
+  /// removed meanwhile. The first half of the id depends only on the pool. The pool uses this half to recognise its own marker
   /// file in a moved directory.
   package init(_ directory: NamedDirectory, pool: String) throws(StoreError) {
     try directory.make()

@@ -21,7 +21,8 @@ final class RepeatedLines: Sendable {
 
   /// The minimum time before a line is shown again, in milliseconds.
   private static let interval: Int64 = 60_000
-  /// The maximum number of lines to remember. When it is reached, lines older than a minute are forgotten, or else all lines.
+  /// The maximum number of lines to remember. With more lines, those last shown more than a minute ago are forgotten. If that is
+  /// not enough, all are forgotten.
   private static let limit = 200
 
   private let told = Mutex<[String: Told]>([:])

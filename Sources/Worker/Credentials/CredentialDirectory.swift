@@ -33,7 +33,7 @@ package struct CredentialDirectory: Sendable {
     _ name: String, in directory: CredentialDirectory?
   ) throws(TransferError) -> Credential {
     guard CredentialName.isOne(name) else {
-      throw TransferError(.credential, "'\(name.prefix(63))' is not the name of a credential")
+      throw TransferError(.credential, "'\(name.prefix(63))' is not a valid credential name")
     }
     guard let directory else {
       throw TransferError(

@@ -4,8 +4,8 @@ import JobQueue
 /// Prevents hosts that do not answer from taking the worker's slots.
 ///
 /// A transfer that has waited for its first byte for ``patience`` no longer takes a slot. There may be as many such transfers as
-/// slots. If there are more while jobs of other hosts wait for a slot, the worker gives up some of them: those that began last
-/// and whose hosts have not answered. Haul tries these jobs again later.
+/// slots. If there are more while jobs of other hosts wait for a slot, the worker gives up those that began last, but only on
+/// hosts that have failed or never answered. Haul tries these jobs again later.
 final class SilenceWatch: Sendable {
   /// The time without a byte after which a transfer does not count against the slots.
   static let patience = Duration.seconds(3)
