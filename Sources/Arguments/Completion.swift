@@ -19,7 +19,7 @@ package struct Completion: Sendable, Equatable {
   package var prefix = ""
   /// The part of the last word before `prefix`, such as `--store=`.
   package var lead = ""
-  /// The last value of each option on the line so far, by the option's long name.
+  /// The last value of each option on the line so far. The key is the option's long name.
   package var given: [String: String] = [:]
 }
 

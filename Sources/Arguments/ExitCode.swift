@@ -28,7 +28,7 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
     }
   }
 
-  /// The codes that help and the manual list: all cases, and the code that shells report for a program ended by a signal.
+  /// The codes in help and in the manual: all cases, and the code that shells report for a program that Ctrl-C stopped.
   static var table: [(code: String, meaning: String)] {
     allCases.map { ("\($0.rawValue)", $0.meaning) } + [
       (

@@ -51,7 +51,7 @@ extension CommandNode {
   }
 }
 
-/// Writes roff(7). Text never becomes a request.
+/// Writes roff(7). Text is escaped, so that roff never reads it as a request.
 private struct RoffWriter {
   private(set) var text = ""
 
@@ -64,8 +64,8 @@ private struct RoffWriter {
 
   mutating func heading(_ title: String) { line(".SH \(Self.escaped(title))") }
 
-  /// Escapes text for roff. It keeps backslashes, hyphens as typed on a keyboard, and no-break spaces. No line begins like a
-  /// request.
+  /// Escapes text for roff, so that backslashes, quotation marks, ASCII hyphens and no-break spaces appear as written. The
+  /// result never begins like a request.
   static func escaped(_ text: String) -> String {
     var escaped = ""
     for character in text {

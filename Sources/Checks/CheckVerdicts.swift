@@ -133,7 +133,7 @@ package enum CheckVerdicts {
     guard apart > .seconds(2) else { return .ok("clock", detail) }
     return .warn(
       "clock", detail,
-      "Jobs are not affected; only log timestamps will differ. Set the clocks by NTP."
+      "Jobs are not affected; only log timestamps will differ. Set both clocks with NTP."
     )
   }
 
@@ -143,7 +143,7 @@ package enum CheckVerdicts {
     guard free < max(most / 10, 6) else { return .ok("connections", detail) }
     return .warn(
       "connections", detail,
-      "Raise max_connections. Each worker needs two sessions, also behind a pooler."
+      "Raise max_connections. Each worker needs two sessions, even behind a pooler."
     )
   }
 
@@ -197,7 +197,8 @@ package enum CheckVerdicts {
     }
   }
 
-  /// Checks the queues. `mounted` lists the stores that live workers mount. `troubles` has the known problems by queue name.
+  /// Checks the queues. `mounted` lists the stores that live workers mount. `troubles` has the known problems; its keys are
+  /// queue names.
   package static func queues(
     _ rows: [QueueRow], mounted: Set<String>, troubles: [String: QueueTrouble] = [:]
   ) -> [CheckFinding] {

@@ -73,8 +73,8 @@ package struct DatabaseCheck {
     return (findings, known)
   }
 
-  /// Returns known problems of the queues in addition to those in their rows. Looks at the jobs of queues in which no job can
-  /// start or jobs will be retried.
+  /// Returns problems of the queues that `rows` do not show. Examines the jobs of queues that have no worker or that have
+  /// scheduled jobs.
   private func troubles(
     of rows: [QueueRow]
   ) async throws -> [String: CheckVerdicts.QueueTrouble] {

@@ -93,7 +93,7 @@ extension ExitError {
       sentence +=
         " Use --force to replace the newer functions and views with the older ones of this program."
     }
-    // It may be in another pool.
+    // The batch may be in another pool.
     if case .noSuchName(let message, nil, _) = error, message.hasPrefix("there is no batch ") {
       sentence = Self.sentence(message + ConnectedPool.clause)
     }

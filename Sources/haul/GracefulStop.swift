@@ -11,7 +11,7 @@ extension StopSignals {
       atOnce: {
         abandon()
         // If standard error is closed, the exit code still reports the stop.
-        StandardStream.say("haul: stopped at once. Other workers take over the running jobs.\n")
+        StandardStream.say("haul: stopped immediately. Other workers take over the running jobs.\n")
       })
   }
 }

@@ -9,7 +9,7 @@ import JobQueue
 enum Haul {
   static let version = JobQueue.programVersion
 
-  /// The commands of Haul that match command names of other programs.
+  /// Command names of other programs. The value is the command of Haul to suggest.
   static let synonyms = [
     "unpause": "resume", "continue": "resume", "unhold": "resume", "hold": "pause",
     "status": "check", "info": "check", "health": "check", "doctor": "check",
@@ -84,7 +84,7 @@ enum Haul {
             group: "host", "Manage hosts.",
             discussion: """
               A host is the server in a URL. By default, the whole pool runs at most 4 transfers from each host \
-              at once, however many workers run. 'haul hosts' lists hosts and why they are idle.
+              at the same time, however many workers run. 'haul hosts' lists hosts and why they are idle.
               """,
             [
               CommandNode(HostSetCommand.self), CommandNode(HostUnsetCommand.self),
@@ -116,7 +116,8 @@ enum Haul {
           CommandNode(
             group: "batch", "Show batches and wait for them.",
             discussion: """
-              A batch is a name for jobs that 'haul submit --batch' gives. 'haul batches' lists batches.
+              A batch is a name for jobs. 'haul submit --batch NAME' adds jobs to a batch. 'haul batches' lists \
+              batches.
               """,
             [CommandNode(BatchShowCommand.self), CommandNode(BatchWaitCommand.self)]),
           CommandNode(FailuresCommand.self), CommandNode(HistoryCommand.self),
@@ -135,7 +136,7 @@ enum Haul {
   /// Runs the command on Swift's threads while the main thread waits for signals. No code may need the main actor, because it
   /// never runs.
   static func main() {
-    // A parent may have left SIGCHLD ignored (trap '' CHLD). The kernel then keeps no child's exit status. (wait(2))
+    // A parent may have left SIGCHLD ignored (trap '' CHLD). The kernel then discards the exit statuses of children (wait(2)).
     _ = signal(SIGCHLD, SIG_DFL)
     FirstProcess.leave()
     requireArguments()

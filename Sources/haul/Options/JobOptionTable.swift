@@ -122,7 +122,7 @@ enum JobOptionTable {
     ) { .number($0.seconds) },
   ]
 
-  /// Returns the options of a submission by `command`.
+  /// Returns the job options that `command` accepts for a submission.
   static func options(for command: Command) -> [Option<JobOptions>] {
     rows.filter { $0.commands.contains(command) }.map(\.option)
   }

@@ -7,7 +7,7 @@ import Terminal
 struct OutputOptions: OptionGroup {
   static let title: String? = nil
   static let options: [Option<Self>] = [
-    .flag("json", \.isJSON, "Print JSON for programs, one object a line.")
+    .flag("json", \.isJSON, "Print JSON for programs, one object per line.")
   ]
 
   var isJSON = false
@@ -38,9 +38,9 @@ struct OutputOptions: OptionGroup {
     return pager.show(text)
   }
 
-  /// Prints at most as many rows as the limit allows, like ``print(_:_:json:note:)``. A table that is longer than the terminal
-  /// is shown in the user's pager. If there are more rows, pass one row more than the limit: a message on standard error, which
-  /// begins with `label`, then says so. An empty list is also reported.
+  /// Prints rows up to the limit, like ``print(_:_:json:note:)``. Shows a table in the user's pager if it is longer than the
+  /// terminal. If the list has more rows, pass one row more than the limit: a message on standard error then says that there
+  /// are more. Another message says that a list is empty. Messages begin with `label`.
   func print<Row>(
     _ rows: [Row], upTo limit: LimitOptions, label: String, _ columns: [Listing<Row>.Column],
     json more: [Listing<Row>.Column] = [],

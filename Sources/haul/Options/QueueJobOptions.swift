@@ -7,7 +7,7 @@ struct QueueJobOptions: OptionGroup {
   static let options: [Option<Self>] = JobOptionTable.rows
     .filter { $0.commands.contains(.queue) }.map(\.queueOption)
 
-  /// The options that were given, by the raw values of `JobOption`. Nil stands for `none`.
+  /// The options that were given. The keys are raw values of `JobOption`. A nil value stands for `none`.
   private(set) var settings: [String: JobOption.Value?] = [:]
 
   /// Sets an option, or removes it if the setting is `none`.

@@ -25,7 +25,7 @@ struct RequestOptions: OptionGroup {
     .value(
       "netrc", "<file>", \.netrc, environment: "HAUL_NETRC",
       """
-      A file with users and passwords by host, for requests without a credential. It has the format of \
+      A file with a user and password for each host, for requests without a credential. It has the format of \
       ~/.netrc. An entry for http must name the port: 'machine HOST:80'. 'haul get' also uses entries without a \
       port, and the entry 'default', for the hosts of the URLs that you give.
       """
@@ -48,7 +48,7 @@ struct RequestOptions: OptionGroup {
     ).from(.files),
     .values(
       "allow-scheme", "<scheme>", \.schemes, environment: "HAUL_ALLOW_SCHEME",
-      "Also allow URLs with this scheme: ftp, ftps or sftp. Haul refuses other such URLs. You can repeat the option."
+      "Also allow URLs with this scheme: ftp, ftps or sftp. Without this option, Haul refuses such URLs. You can repeat the option."
     ),
     .value(
       "known-hosts", "<file>", \.knownHosts, environment: "HAUL_KNOWN_HOSTS",
@@ -164,7 +164,7 @@ struct CredentialArgument: OptionValue {
   }
 }
 
-/// A mail address or a URL, without characters that would end the comment around it.
+/// A mail address or a URL, without characters that would end the comment in User-Agent.
 struct ContactArgument: OptionValue {
   static let expected = "a mail address or a URL"
 

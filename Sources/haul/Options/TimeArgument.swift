@@ -1,7 +1,7 @@
 import Arguments
 import FoundationEssentials
 
-/// A calendar time or a duration. The option says whether a duration counts from now on, or back from now.
+/// A calendar time or a duration. The option says whether a duration counts forward or back from now.
 enum TimeArgument: OptionValue {
   case duration(Duration)
   /// A point in time, in seconds since 1970.

@@ -7,7 +7,7 @@ import StatusPage
 struct CoordinatorCommand: HaulCommand {
   static let name = "coordinator"
   static let role: PoolRole? = .worker
-  // As for workers.
+  // Workers use the same code.
   static let codeOfOtherVersion = ExitCode.tryAgain
   static let abstract =
     "Run pool maintenance in place of a worker: reclaim work from dead workers and start scheduled jobs."
@@ -18,8 +18,8 @@ struct CoordinatorCommand: HaulCommand {
     Every second it looks for dead workers. If the process of a worker has died, other workers get its jobs 3 \
     to 5 seconds after the last heartbeat. In all other cases they get its jobs after 15 seconds.
 
-    SIGTERM, SIGINT or SIGHUP stops a coordinator gracefully, and it exits with 0. A second signal stops it at \
-    once, with exit code 75.
+    SIGTERM, SIGINT or SIGHUP stops a coordinator gracefully, and it exits with 0. A second signal stops it \
+    immediately, with exit code 75.
 
     With --listen the coordinator serves a web page that shows the pool, and metrics for Prometheus.
     """

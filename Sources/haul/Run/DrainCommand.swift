@@ -14,7 +14,7 @@ struct DrainCommand: HaulCommand {
     the pool and exits. Workers that mount the same directory continue the jobs immediately. If there are \
     none, other workers start the files again from the first byte after five minutes.
 
-    The command asks the workers to drain and returns at once. It does not wait until the workers have stopped.
+    The command asks the workers to drain and returns immediately. It does not wait until the workers have stopped.
     """
   static let examples = [
     Example("haul drain 7", "Drains worker 7. 'haul workers' shows the ids."),
@@ -41,7 +41,7 @@ struct DrainCommand: HaulCommand {
       let live = try await queue.workers(includingGone: false)
         .filter { !workers.contains($0.worker) }
       for worker in workers {
-        // The name is read first, because the database of a local pool ends with its last worker. The drain is tried even if
+        // The name is read first, because the database of a local pool stops with its last worker. The drain is tried even if
         // the worker does not exist, so that a user without permission gets the same error for every id.
         let row = try await queue.worker(worker)
         let name = row?.name

@@ -34,7 +34,7 @@ struct ExportCommand: HaulCommand {
     .repeated("id", \.ids, isRequired: false, "Ids of jobs.")
   ]
 
-  /// The number of jobs to read from the database at once.
+  /// The number of jobs to read from the database with one query.
   private static let page = 10_000
 
   var ids: [Int64] = []

@@ -23,9 +23,10 @@ struct GetCommand: HaulCommand {
     rename.
 
     Haul exits with 0 if all files are complete, and with 1 if some failed. If you stop it before the end, it \
-    exits with 75. Options with [=no] are off by default, and --remote-time=no only says so.
+    exits with 75. Options with [=no] are off by default. A value such as --remote-time=no confirms the \
+    default.
 
-    The queue is in a PostgreSQL database that Haul starts by itself. The data are in ~/.local/state/haul (for \
+    The queue is in a PostgreSQL database that Haul starts by itself. Its data is in ~/.local/state/haul (for \
     root: /var/lib/haul) or in HAUL_STATE_DIR. Before Haul adds bytes to a partial file, it checks that the \
     source has not changed.
 
@@ -43,7 +44,7 @@ struct GetCommand: HaulCommand {
       "haul get https://example.org/a.iso -o films/b.iso", "Downloads the file as films/b.iso."),
     Example(
       "haul get -i list.txt -d films -j 4",
-      "Downloads a list with one URL a line to the directory films, four files at a time."),
+      "Downloads a list with one URL per line to the directory films, four files at a time."),
     Example(
       "haul get -i list.csv --url-column link --digest-column sha256",
       "Reads URLs and digests from two columns of a table."),
@@ -69,7 +70,7 @@ struct GetCommand: HaulCommand {
         "The file name for a single URL. A relative path starts in --dir."),
       .value(
         "concurrency", short: "j", or: "c", "<n>", \.concurrency, in: 1...256,
-        "How many transfers may run at once. They may all be from one host: the limit of 4 per host in a pool does not apply here."
+        "How many transfers may run at the same time. They can all be from one host: the limit of 4 per host in a pool does not apply here."
       ),
       .value(
         "limit-rate", "<size>", \.limitRate,
@@ -81,7 +82,8 @@ struct GetCommand: HaulCommand {
         "credential", "<file>", \.credential, environment: "HAUL_CREDENTIAL",
         """
         A credential: a file with a token, password, header or certificate. Haul sends this secret only to the origins \
-        that the file names. 'haul worker --help' shows its format. Here the option takes the file, in 'haul submit' a name.
+        that the file names. 'haul worker --help' shows its format. Here the option takes a file, but in 'haul submit' it \
+        takes a name.
         """
       ).from(.files),
       .flag("tree", \.tree, "Keep hosts and directories: write files to host/path/name."),
@@ -95,7 +97,7 @@ struct GetCommand: HaulCommand {
       .flag("quiet", short: "q", \.progress.isQuiet, "Print only errors and warnings."),
       .flag(
         "json", \.result.isJSON,
-        "Print JSON, one object a line: one for each file when it ends, and a last one with the totals."
+        "Print JSON, one object per line: one for each file when it ends, and a last one with the totals."
       ),
     ] + group(\.list) + group(\.choices) + group(\.requests) + group(\.log)
   static let operands: [Operand<Self>] = [
@@ -129,14 +131,14 @@ struct GetCommand: HaulCommand {
   private static let ofOutput = "-o names the file and can include a directory."
   private static let ofResuming = "Run the same command again: Haul resumes by itself."
   private static let ofConnections =
-    "Haul downloads each file over one connection. -j sets how many files Haul downloads at once."
-  private static let ofParallel = "-j sets how many files Haul downloads at once."
+    "Haul downloads each file over one connection. -j sets how many files Haul downloads at the same time."
+  private static let ofParallel = "-j sets how many files Haul downloads at the same time."
   private static let ofAgent = "--header 'User-Agent: NAME' sets the user agent."
   private static let ofReferer = "--header 'Referer: URL' sets the referer."
   private static let ofAttempts = "--max-attempts sets how often Haul tries each file."
   private static let ofTimeout =
     "--stall-timeout and --connect-timeout limit how long Haul waits. Haul has no time limit for a whole file."
-  private static let ofReplacing = "--if-exists replace replaces a file that exists."
+  private static let ofReplacing = "--if-exists replace replaces an existing file."
   private static let ofRefreshing =
     "'haul submit --on-duplicate refresh' downloads a file again if its source has changed."
   private static let ofRedirects = "Haul follows redirects by itself."
@@ -158,7 +160,7 @@ struct GetCommand: HaulCommand {
   var requests = RequestOptions()
   var log = LogOptions(level: .error)
 
-  /// The number of seconds to wait for a host that cannot be reached or does not serve.
+  /// The number of seconds to wait for a host that cannot be reached or that is busy.
   private static let maxHostWait = 30
 
   func perform() async throws {
@@ -184,7 +186,7 @@ struct GetCommand: HaulCommand {
     let run = GetRun(
       order, at: try .standard(environment: ProcessInfo.processInfo.environment),
       logger: log.logger("worker", to: display.log), observe: { screen.take($0) })
-    // The reader would not learn about files that finish from now on.
+    // If standard output is closed, its reader would not learn about further files.
     writer?.onFailure { run.stop() }
     StopSignals.stopGracefully(
       {
@@ -200,7 +202,7 @@ struct GetCommand: HaulCommand {
     do {
       tally = try await screen.follow(run)
     } catch {
-      // Files that have ended stay finished, whatever stopped the run.
+      // An error does not undo finished files, so their lines are still written.
       try? await writer?.finish()
       throw error
     }
@@ -295,7 +297,7 @@ struct GetCommand: HaulCommand {
     }) {
       throw ExitError(
         .usage,
-        "\(output ?? directory) is in a directory .haul, which Haul uses itself. Name another directory."
+        "\(output ?? directory) is in a directory .haul, which Haul uses for its own files. Name another directory."
       )
     }
     if FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory), !isDirectory {

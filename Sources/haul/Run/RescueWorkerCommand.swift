@@ -39,7 +39,7 @@ struct RescueWorkerCommand: HaulCommand {
       let live = try await queue.workers(includingGone: false)
         .filter { !workers.contains($0.worker) }
       for worker in workers {
-        // The name is read first, because the database of a local pool ends with its last worker.
+        // The name is read first, because the database of a local pool stops with its last worker.
         let row = try await queue.worker(worker)
         let name = row?.name
         let warning = row.flatMap(live.warning(without:))
@@ -68,12 +68,12 @@ struct RescueWorkerCommand: HaulCommand {
     let jobs = rescued.jobs == 1 ? "the job" : "the \(rescued.jobs) jobs"
     let next = hasSuccessor ? "Other workers take over" : "Another worker can take over"
     let start =
-      rescued.hadEnded ? "has ended already" : "is fenced and can no longer report on jobs"
+      rescued.hadEnded ? "has already ended" : "is fenced and can no longer report on jobs"
     if rescued.kept > 0 {
       return
         "\(start). \(next) \(rescued.jobs) of the \(rescued.jobs + rescued.kept) jobs now, and the other jobs when another database session has unlocked their hosts"
     }
     return rescued.jobs == 0
-      ? "\(start). It had no job" : "\(start). \(next) \(jobs) of this worker"
+      ? "\(start). It had no jobs" : "\(start). \(next) \(jobs) of this worker"
   }
 }

@@ -10,11 +10,11 @@ extension SubmitCommand {
     between two steps, run the same command again to continue. Files go to the queue's store under \
     host/path/name.
 
-    By default, each worker runs up to 16 jobs at once. In addition, the whole pool runs at most 4 transfers \
-    from one host, however many workers run. 'haul worker --concurrency' and 'haul host set' change these \
-    limits.
+    By default, each worker runs up to 16 jobs at the same time. In addition, the whole pool runs at most 4 \
+    transfers from one host, however many workers run. 'haul worker --concurrency' and 'haul host set' change \
+    these limits.
 
-    These jobs fail unless every worker of the queue has an option:
+    These jobs fail unless you start every worker of the queue with an option:
 
       private, loopback or link-local addresses   haul worker --allow-net
       ftp, ftps and sftp URLs                     haul worker --allow-scheme
@@ -27,7 +27,7 @@ extension SubmitCommand {
     running job stays unchanged, because it downloads the current file anyway. To download a damaged file \
     again, use 'haul verify --requeue JOB'.
 
-    A list has one URL a line. Haul skips blank lines and lines that start with #. If tabs separate several \
+    A list has one URL per line. Haul skips blank lines and lines that start with #. If tabs separate several \
     URLs on a line, the first URL is the URL of the job and the others are mirrors. Haul tries them from left \
     to right. Haul recognizes these other formats by the content:
 
@@ -46,8 +46,8 @@ extension SubmitCommand {
     file has another length or digest than the list says, its job fails.
 
     Do not put user names, passwords or tokens into a list, a URL or a header: the database would store them. \
-    Give the name of a credential instead: --credential films. Workers read the file films in their directory \
-    --credentials. 'haul get --credential' takes the file itself.
+    Give the name of a credential instead: --credential films. Workers read the file films in their \
+    --credentials directory. 'haul get --credential' takes the file itself.
     """
   static let examples = [
     Example(

@@ -22,7 +22,7 @@ struct UpCommand: HaulCommand {
     reach the database. For a pool on several machines, see 'haul --help'.
 
     SIGTERM, SIGINT or SIGHUP stops the pool gracefully, and the command exits with 0. The next run continues \
-    interrupted downloads. A second signal stops the pool at once, with exit code 75.
+    interrupted downloads. A second signal stops the pool immediately, with exit code 75.
 
     All workers run in this process. The pool stops when 'haul drain' has stopped the last of these workers. \
     For a worker that you can stop on its own, run 'haul worker' in another terminal. You can start and stop \
@@ -45,7 +45,7 @@ struct UpCommand: HaulCommand {
       .value(
         "concurrency", short: "j", or: "c", "<n>", \.concurrency, in: 1...1024,
         environment: "HAUL_CONCURRENCY",
-        "How many jobs each worker runs at once. All workers together run at most 4 transfers from one host, unless 'haul host set' changes this limit."
+        "How many jobs each worker runs at the same time. All workers together run at most 4 transfers from one host, unless 'haul host set' changes this limit."
       ),
       .value(
         "limit-rate", "<size>", \.limitRate, environment: "HAUL_LIMIT_RATE",
@@ -137,7 +137,7 @@ struct UpCommand: HaulCommand {
       """
 
       Files go to \(place).
-      Haul downloads at most \(counted(perHost, "file")) at once from one host.
+      Haul downloads at most \(counted(perHost, "file")) at the same time from one host.
       Use 'haul host set' to change this limit.
       \(rules).\(note)
       In another terminal:

@@ -16,7 +16,7 @@ struct WorkerCommand: HaulCommand {
 
     If the worker stops, other workers take over its jobs:
 
-      the worker drains: SIGTERM, SIGINT, SIGHUP or 'haul drain'   at once
+      the worker drains: SIGTERM, SIGINT, SIGHUP or 'haul drain'   immediately
       its process dies, or it gets a second signal                 in 3 to 5 seconds
       its process hangs                                            after 15 seconds
       its machine dies or loses its network                        after 15 seconds
@@ -30,8 +30,8 @@ struct WorkerCommand: HaulCommand {
     Repair the configuration before you start it again. If the database has the schema of another Haul \
     version, the worker exits with 75.
 
-    Two limits apply at the same time. This worker runs up to --concurrency jobs at once. The whole pool runs \
-    at most 4 transfers from one host, however many workers run. 'haul host set' changes the limit per host.
+    Two limits apply. This worker runs up to --concurrency jobs at the same time. The whole pool runs at most \
+    4 transfers from one host, however many workers run. 'haul host set' changes the limit per host.
 
     Haul refuses private, loopback and link-local addresses unless --allow-net allows them. If jobs of a queue \
     need such addresses, give --allow-net to every worker of the queue. On a worker without --allow-net, these \
@@ -43,10 +43,10 @@ struct WorkerCommand: HaulCommand {
     A worker can log in to hosts with secrets from files. The database never stores them:
 
       --credentials DIR   a job names a file of DIR: haul submit --credential NAME
-      --netrc FILE        users and passwords by host, for jobs without a credential
-      --cookies FILE      cookies by host, for all jobs
+      --netrc FILE        a user and password per host, for jobs without a credential
+      --cookies FILE      cookies for each host, for all jobs
 
-    Only the owner may be able to read these files. Example of a credential, DIR/NAME:
+    Only the owner may have permission to read these files. Example of a credential, DIR/NAME:
 
       type: bearer
       origins: https://example.org, https://*.example.org
@@ -66,18 +66,18 @@ struct WorkerCommand: HaulCommand {
     day for a worker that has it. Haul reads the files of --netrc and --cookies once, at the start.
 
     On a worker without --allow-scheme, jobs with ftp, ftps or sftp URLs fail. So give these jobs a queue of \
-    their own. Start all other workers with --queue, and do not name this queue there. A worker without \
+    their own. Start all other workers with --queue and the names of other queues. A worker without \
     --queue serves all queues. For ftp and ftps, Haul logs in anonymously or with a credential of type basic. \
     Haul sends such a credential only over TLS. For sftp, Haul needs a credential or an entry of --netrc, and \
     the key of the server in the file of --known-hosts.
 
     Haul runs the command of --on-complete at most once for each completion of a job, after the database has \
-    recorded the completion. Up to four commands run at once. The command gets HAUL_JOB, HAUL_FILE (the full \
-    path), HAUL_PATH (the path in the store), HAUL_STORE, HAUL_QUEUE, HAUL_BATCH, HAUL_HOST, HAUL_URL (without \
-    signatures), HAUL_BYTES, HAUL_FETCHED and HAUL_DIGEST. Haul writes the output of the command to standard \
-    error. Transfers do not wait for the command. If 10,000 commands are already waiting, Haul skips further \
-    commands and logs hook.skipped. Haul kills a command after ten minutes, or 20 seconds after a drain \
-    begins.
+    recorded the completion. Up to four commands run at the same time. The command gets HAUL_JOB, HAUL_FILE \
+    (the full path), HAUL_PATH (the path in the store), HAUL_STORE, HAUL_QUEUE, HAUL_BATCH, HAUL_HOST, \
+    HAUL_URL (without signatures), HAUL_BYTES, HAUL_FETCHED and HAUL_DIGEST. Haul writes the output of the \
+    command to standard error. Transfers do not wait for the command. If 10,000 commands are already waiting, \
+    Haul skips further commands and logs hook.skipped. Haul kills a command after ten minutes, or 20 seconds \
+    after a drain begins.
     """
   static let examples = [
     Example(
@@ -103,7 +103,7 @@ struct WorkerCommand: HaulCommand {
       .value(
         "concurrency", short: "j", or: "c", "<n>", \.concurrency, in: 1...1024,
         environment: "HAUL_CONCURRENCY",
-        "How many jobs this worker runs at once. The limit per host applies too."),
+        "How many jobs this worker runs at the same time. The limit per host applies too."),
       .value(
         "limit-rate", "<size>", \.limitRate, environment: "HAUL_LIMIT_RATE",
         "Limit all jobs together to this many bytes per second."),

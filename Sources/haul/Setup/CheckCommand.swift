@@ -13,7 +13,7 @@ struct CheckCommand: HaulCommand {
   static let abstract =
     "Check the database, schema, permissions, stores and clock, and say what to do."
   static let discussion = """
-    Haul prints one line for each finding. The line pool names the database and its server. The line roles \
+    Haul prints one line for each finding. The line 'pool' shows the database and its server. The line 'roles' \
     says what your login may do. Each line says ok, warn or fail. Below a line with warn or fail, Haul says \
     what to do. Haul exits with 0 if no line says fail. Otherwise it exits with 78, or with the code of the \
     error if the connection failed. The command changes nothing, except that it creates and removes a small \

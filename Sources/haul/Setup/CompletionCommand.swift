@@ -37,8 +37,8 @@ struct CompletionCommand: HaulCommand {
 
 extension Shell {
   /// The shell code that asks `haul __complete`. The first three lines of the answer are: the kind of the following lines, the
-  /// part of the word that a path completes, and the text before that part. For bash, the third line is the text of that part
-  /// that bash keeps.
+  /// part of the word that a path completes, and the text before that part. For bash, the third line is the beginning of that
+  /// part, which bash keeps unchanged.
   fileprivate var stub: String {
     switch self {
     case .bash:

@@ -7,10 +7,10 @@ struct HostPoliciesCommand: HaulCommand {
   static let name = "policies"
   static let abstract = "List the limits that were set for hosts."
   static let discussion = """
-    CAP is the transfer limit: how many transfers may run at once for each host. If several patterns match a \
-    host, an exact name wins. Otherwise the pattern with the longest suffix wins. Without a match the transfer \
-    limit is 4. BURST is how many transfers may start at once after a time without starts. HOSTS counts the \
-    hosts with jobs that match the pattern.
+    CAP is the transfer limit: how many transfers may run at the same time for each host. If several patterns \
+    match a host, an exact name wins. Otherwise the pattern with the longest suffix wins. Without a match the \
+    transfer limit is 4. BURST is how many transfers may start together after a time without starts. \
+    HOSTS counts the hosts that match the pattern and have jobs.
     """
   static let examples = [
     Example("haul host policies", "Lists everything that 'haul host set' has set."),

@@ -9,7 +9,7 @@ struct HostSetCommand: HaulCommand {
   static let name = "set"
   static let role: PoolRole? = .admin
   static let abstract =
-    "Set how many transfers a host may have at once, and how often a transfer may start."
+    "Set how many transfers a host may have at the same time, and how often a transfer may start."
   static let discussion = """
     The limits apply to the whole pool, in addition to --concurrency of each worker, and to transfers that \
     start from now on. If you lower the transfer limit, running transfers continue. If several patterns match \
@@ -20,26 +20,28 @@ struct HostSetCommand: HaulCommand {
     completed jobs, Haul raises the limit by one, up to the limit that you set.
     """
   static let examples = [
-    Example("haul host set example.org --cap 2", "Allows two transfers at once from example.org."),
+    Example(
+      "haul host set example.org --cap 2",
+      "Allows two transfers at the same time from example.org."),
     Example(
       "haul host set '*.example.org' --cap 8",
-      "Allows eight transfers at once from each host below example.org."),
+      "Allows eight transfers at the same time from each host below example.org."),
     Example(
       "haul host set example.org --interval 500ms --burst 3",
-      "Allows two starts per second, and up to three starts at once after a time without starts."),
+      "Allows two starts per second, and up to three starts together after a time without starts."),
   ]
   static let options: [Option<Self>] =
     [
       .value(
         "cap", "<n>", \.cap, in: 1...10_000,
-        "The transfer limit: how many transfers may run at once."),
+        "The transfer limit: how many transfers may run at the same time."),
       .value(
         "interval", "<duration>", \.interval, in: .zero ... .seconds(86_400),
         "The start interval: the shortest time between two starts, such as 500ms. 0 removes the interval."
       ),
       .value(
         "burst", "<n>", \.burst, in: 1...10_000,
-        "How many transfers may start at once after a time without starts. Later transfers then wait longer to compensate."
+        "How many transfers may start together after a time without starts. Later transfers then wait longer to compensate."
       ),
     ] + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
@@ -70,9 +72,9 @@ struct HostSetCommand: HaulCommand {
       ]
     }
     let parts = [
-      cap.map { "at most \(counted($0, "transfer")) at once" },
+      cap.map { "at most \(counted($0, "transfer")) at the same time" },
       interval.map { $0 == .zero ? "no start interval" : "\($0.argument) between starts" },
-      burst.map { "up to \(counted($0, "start")) at once after a time without starts" },
+      burst.map { "up to \(counted($0, "start")) together after a time without starts" },
     ]
     try output.print(
       [

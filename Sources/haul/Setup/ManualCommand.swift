@@ -31,7 +31,7 @@ struct ManualCommand: HaulCommand {
     WallTime.now().appendDateTime(to: &now)
     let pages = Haul.tree.manualPages(date: String(decoding: now.prefix(10), as: UTF8.self))
     let target = NamedDirectory(
-      directory, advice: "name a directory that you may write to, such as ~/.local/share/man/man1")
+      directory, advice: "name a directory that you can write to, such as ~/.local/share/man/man1")
     try target.make()
     for page in pages {
       let file = "\(target.path)/\(page.fileName)"

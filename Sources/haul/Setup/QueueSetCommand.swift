@@ -19,7 +19,7 @@ struct QueueSetCommand: HaulCommand {
   static let examples = [
     Example(
       "haul queue set films --max-running 10 --weight 3",
-      "Runs at most ten jobs at once, and gives the queue more weight."),
+      "Runs at most ten jobs at the same time, and gives the queue more weight."),
     Example(
       "haul queue set films --max-running none --max-attempts 9 --if-exists replace",
       "Removes the limit, and sets two defaults for new jobs."),
@@ -28,7 +28,7 @@ struct QueueSetCommand: HaulCommand {
     [
       .value(
         "max-running", "<n>", \.maxRunning, in: 1...1_000_000,
-        "How many jobs of the queue may run at once in the whole pool. The value none removes the limit."
+        "How many jobs of the queue may run at the same time in the whole pool. The value none removes the limit."
       ),
       .value(
         "weight", "<n>", \.weight, in: 1...1000,
@@ -72,7 +72,7 @@ extension QueueSettings {
     defaults.sorted { $0.key < $1.key }.map { .init($0.key, $0.value?.json ?? .null) }
   }
 
-  /// The changes, by the columns of `haul.queues`. Null removes a setting.
+  /// The changes. The names are columns of the view `haul.queues`. Null removes a setting.
   fileprivate var members: [JSONValue.Member] {
     var members: [JSONValue.Member] = []
     if let maxRunning { members.append(.init("max_running", .number(maxRunning))) }
@@ -84,7 +84,7 @@ extension QueueSettings {
   /// The changes in words, for people.
   fileprivate var words: [String] {
     let limit = maxRunning.map { limit in
-      limit.map { "at most \(counted($0, "job")) at once" } ?? "no limit"
+      limit.map { "at most \(counted($0, "job")) at the same time" } ?? "no limit"
     }
     return [limit, weight.map { "weight \($0)" }].compactMap { $0 }
       + options.map { "\($0.name) \($0.value == .null ? "none" : $0.value.line)" }

@@ -17,7 +17,7 @@ struct StoreInitCommand: HaulCommand {
 
     If several machines mount the same share, run the command once: all machines see the same marker. If the \
     machines have local disks, run the command for each disk. Each disk then gets a part of the files, and \
-    only workers of that disk can continue an interrupted download there.
+    only workers on that disk can continue an interrupted download.
 
     A second run for the same directory changes nothing. Haul refuses a directory if this database does not \
     know its marker. Such a directory belongs to another pool or to a lost database. To use the directory \
@@ -31,7 +31,7 @@ struct StoreInitCommand: HaulCommand {
     [
       .flag(
         "adopt", \.adopts,
-        "Use a directory that is a store of another database. Both pools can use the directory at once. They share the finished files, but not the part files."
+        "Use a directory that is a store of another database. Both pools can use the directory at the same time. They share the finished files, but not the part files."
       )
     ] + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [

@@ -7,12 +7,12 @@ struct CancelCommand: ControlCommand {
   static let action = JobAction.cancel
   static let abstract = "Cancel jobs, or undo a cancellation."
   static let discussion = """
-    Waiting and paused jobs end at once. Haul asks the workers of running jobs to stop, and counts these jobs \
-    too. It never touches a finished file. It keeps a partial file for one hour. Within this hour, --undo or \
-    'haul retry' continues the download. Later the download starts again from the first byte. --undo queues \
-    all cancelled jobs that you name, including jobs that were paused before. If --batch is the only selector, \
-    Haul starts no current job of the batch from now on, even while it is still cancelling jobs. Jobs that you \
-    submit to the batch later start as usual.
+    Waiting and paused jobs end immediately. Haul asks the workers of running jobs to stop, and includes these \
+    jobs in the count. It never touches a finished file. It keeps a partial file for one hour. Within this \
+    hour, --undo or 'haul retry' continues the download. Later the download starts again from the first byte. \
+    --undo queues all cancelled jobs that you name, including jobs that were paused before. If --batch is the \
+    only selector, Haul immediately stops starting jobs of the batch, even while it is still cancelling jobs. \
+    Jobs that you submit to the batch later start as usual.
     """
   static let examples = [
     Example("haul cancel --batch films", "Cancels the remaining jobs of the batch films."),

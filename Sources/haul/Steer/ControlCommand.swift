@@ -22,7 +22,7 @@ protocol ControlCommand: HaulCommand {
   func narrowed(_ selector: JobSelector) throws(ExitError) -> JobSelector
   /// Returns the text that a terminal shows after the number of changed jobs.
   func note(_ count: Int) -> String
-  /// Changes all jobs of `selector`, and returns how many jobs it changed.
+  /// Changes all jobs that match `selector`, and returns how many jobs it changed.
   func change(
     _ queue: JobQueue, _ selector: JobSelector, onStep: (Int) -> Void
   ) async throws -> Int
@@ -62,8 +62,8 @@ extension ControlCommand {
           chosen.rawValue, selector, in: chosen.states(byID: !ids.isEmpty), queue, output)
       else { return nil }
       let count = try await change(queue, selector, onStep: steps.show)
-      // Only the newest jobs are read, because reading all of them takes long in large pools. The jobs that the user selected
-      // explain why nothing changed, also those that the action cannot change.
+      // Only the newest jobs are read, because reading all of them takes long in large pools. The states of the selected jobs
+      // explain why nothing changed, so jobs that the action cannot change are read too.
       return (count, count > 0 ? [] : try await queue.jobs(selected, limit: JobAction.looked))
     }
     steps.clear()

@@ -8,9 +8,9 @@ struct PrioritizeCommand: HaulCommand {
   static let role: PoolRole? = .submitter
   static let abstract = "Change the priority of jobs."
   static let discussion = """
-    The new priority applies at once to waiting and paused jobs. For a running job it applies when the job \
-    waits again. In one of eight claims, a worker takes jobs in another order, so that jobs with low priority \
-    do not wait forever.
+    The new priority applies immediately to waiting and paused jobs. For a running job it applies when the job \
+    waits again. In one claim out of eight, a worker takes jobs in another order, so that jobs with low \
+    priority do not wait forever.
     """
   static let examples = [
     Example("haul prioritize --batch films --priority 0", "Runs the batch films first."),

@@ -13,7 +13,7 @@ struct ReplaceURLCommand: HaulCommand {
     Each line of the file is a new URL, or an old URL, a space and a new URL. A line with only a new URL \
     applies to the job whose URL is the same up to the '?'. Haul does not change the mirrors of a job.
 
-    The command stops running jobs first. Then it queues every job that has a new URL, including failed and \
+    The command first stops running jobs. Then it queues every job that has a new URL, including failed and \
     paused jobs. It does not change completed or cancelled jobs. If you interrupt the command, some jobs may \
     stay paused: run the command again.
 
@@ -39,7 +39,7 @@ struct ReplaceURLCommand: HaulCommand {
       .flag("skip-bad", \.skipsBad, "Skip lines that are wrong or match no job."),
     ] + group(\.progress) + group(\.output) + group(\.database)
 
-  /// The number of jobs to read at once.
+  /// The number of jobs to read with one query.
   private static let page = 1000
 
   var batch: BatchName?

@@ -19,7 +19,7 @@ struct RetryCommand: ControlCommand {
       "Retries the jobs that could not reach example.org."),
     Example(
       "haul retry --error exists --if-exists replace",
-      "Retries the jobs whose file existed already, and replaces these files."),
+      "Retries the jobs whose file already existed, and replaces these files."),
   ]
   static let options: [Option<Self>] =
     [

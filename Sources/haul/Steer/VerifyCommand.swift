@@ -104,8 +104,8 @@ struct VerifyCommand: HaulCommand {
     return ids.filter { !completed.contains($0) }
   }
 
-  /// Returns the number of selected jobs in each state other than `completed`. They may have earlier files: a refresh asks the
-  /// source of these files again.
+  /// Returns the number of selected jobs in each state other than `completed`. These jobs may have files from earlier
+  /// downloads, for example while a refresh asks the source again.
   private func unfinished(_ queue: JobQueue) async throws -> [(state: JobState, count: Int)] {
     var selector = selectors.selector(ids: [])
     selector.state = nil
@@ -132,7 +132,7 @@ struct VerifyCommand: HaulCommand {
       found: try VerifyStores(stores.map(\.mount), among: try await queue.stores()),
       progress: VerifyProgress(on: display))
     defer { display.finish() }
-    // This must come before any job is queued again.
+    // Counts these jobs before any job is queued again.
     if since == nil, sample == nil, ids.isEmpty {
       run.tally.unfinished = try await unfinished(queue)
     }

@@ -8,9 +8,9 @@ struct VerifyPace: Sendable {
   private var total: (files: Int, bytes: Int64)?
   private var files = 0
   private var faults = 0
-  /// The bytes of finished files that have a digest.
+  /// The number of bytes of compared files that have a digest.
   private var bytes: Int64 = 0
-  /// The bytes read of the current file.
+  /// The number of bytes read from the current file.
   private var current: Int64 = 0
   private var bytesMeter = RateMeter()
   private var filesMeter = RateMeter()
@@ -21,7 +21,7 @@ struct VerifyPace: Sendable {
     measure(at: now)
   }
 
-  /// Stores the number of bytes read of the current file.
+  /// Stores the number of bytes read from the current file.
   mutating func read(_ bytes: Int64, at now: ContinuousClock.Instant) {
     current = bytes
     measure(at: now)

@@ -5,7 +5,7 @@ import Stores
 
 /// Checks the files of a selection against their records, page by page.
 struct VerifyRun {
-  /// The number of jobs to read from the database at once.
+  /// The number of jobs to read from the database with one query.
   private static let page = 1000
 
   let queue: JobQueue
@@ -13,8 +13,8 @@ struct VerifyRun {
   /// Whether to queue the jobs of missing and damaged files again.
   let requeues: Bool
   let found: VerifyStores
-  /// Whether a file of a job selected by id counts as missing if it is not on this machine, even though another machine has a
-  /// disk of its store.
+  /// Whether a file of a job selected by id counts as missing if it is not on this machine, even if another machine has a disk
+  /// of the store.
   var countsAbsentAsMissing = true
   /// The display of the progress; nil for none.
   let progress: VerifyProgress?

@@ -39,7 +39,7 @@ struct VerifyStores: Sendable {
   /// Returns a verifier for each directory of the store. Empty if none is on this machine.
   func verifiers(of store: String) -> [FileVerifier] { verifiers[store, default: []] }
 
-  /// Returns the row of a mount.
+  /// Returns the database row of the store instance at `mount`.
   ///
   /// - Throws: if the store does not exist, or the directory belongs to another store. Otherwise all files would seem missing.
   private static func row(of mount: StoreMount, among rows: [StoreRow]) throws -> StoreRow {

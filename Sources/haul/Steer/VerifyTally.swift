@@ -104,7 +104,7 @@ struct VerifyTally: Sendable {
     let again =
       (requeued > 0 ? " Haul queued \(counted(requeued, "job")) again." : "")
       + (queueless > 0
-        ? " Haul did not queue \(counted(queueless, "job")) again because the queue was deleted: submit the URL to another queue."
+        ? " Haul did not queue \(counted(queueless, "job")) again, because the queue was deleted. Submit the URL to another queue."
         : "")
     return
       "\(damaged) of \(counted(looked, "file")) \(damaged == 1 ? "does not match its record" : "do not match their records").\(again) \(sentence)."

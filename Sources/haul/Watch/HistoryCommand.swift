@@ -10,7 +10,7 @@ struct HistoryCommand: HaulCommand {
   static let discussion = """
     The newest commands come first. Each line shows the PostgreSQL login, the target and how many jobs \
     changed. Give the ID of a command to see which jobs it changed. Haul keeps the newest 10,000 commands. The \
-    list leaves out commands on jobs that changed no job. It shows a submission only if the submission changed \
+    list omits commands on jobs if they changed no job. It shows a submission only if the submission changed \
     existing jobs. New jobs are in 'haul jobs' and 'haul batches'.
     """
   static let examples = [

@@ -9,10 +9,10 @@ struct HostsCommand: HaulCommand {
   static let name = "hosts"
   static let abstract = "List hosts, and why each one is idle."
   static let discussion = """
-    The busiest hosts come first. CAP is the transfer limit: how many transfers the whole pool may run at once \
-    (default: 4). CAP shows 2 of 8 if the limit is 8 and Haul lowered it to 2 because the host refused \
-    requests. 'haul host set' sets CAP and INTERVAL. WAITING says whether jobs wait for the host. IDLE says \
-    why the host starts no more transfers:
+    The busiest hosts come first. CAP is the transfer limit: how many transfers the whole pool may run at the \
+    same time (default: 4). CAP shows 2 of 8 if the limit is 8 and Haul lowered it to 2 because the host \
+    refused requests. 'haul host set' sets CAP and INTERVAL. WAITING says whether jobs wait for the host. IDLE \
+    says why the host starts no more transfers:
 
     \(reasons)
       -           the host may start more transfers

@@ -16,8 +16,9 @@ struct TopCommand: HaulCommand {
 
     Enter opens a job, or the jobs of a batch, queue, host or failure. In the list of jobs, / searches for a \
     text in paths and URLs. f shows only jobs of one state. Press f again to choose the next state. b and o \
-    show only jobs of the same batch or host as the selected job, or all jobs again. v compares a finished \
-    file with its recorded length and digest. + and - change the priority, and > shows older jobs.
+    show only jobs of the same batch or host as the selected job. The same key shows all jobs again. v \
+    compares a finished file with its recorded length and digest. + and - change the priority, and > shows \
+    older jobs.
 
     With --queue or --batch, Haul shows only the running jobs, queues, batches, jobs and figures of that \
     queue or batch. Hosts, workers and failures are those of the whole pool. If the command is killed with \

@@ -2,8 +2,8 @@ import Arguments
 import JobQueue
 import Reports
 
-/// Shows the display of `batch wait` for a person. Failed jobs do not change the exit code, because they must not end a chain
-/// of commands of a person who only watches. Scripts use `batch wait`.
+/// Shows the display of `batch wait` for a person. Failed jobs do not change the exit code, because the person only watches the
+/// jobs. Scripts use `batch wait`.
 struct WatchCommand: HaulCommand {
   static let name = "watch"
   static let abstract = "Follow a batch until all its jobs have ended."

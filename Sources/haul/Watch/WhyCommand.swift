@@ -78,7 +78,8 @@ struct WhyCommand: HaulCommand {
     return rows.first?.jobs == 0 ? batch : nil
   }
 
-  /// Returns how many of these jobs have ended in each state. The pool and a batch have maintained totals.
+  /// Returns how many of these jobs have ended in each state. For the whole pool or a batch, the database keeps these totals up
+  /// to date.
   private static func ended(
     _ selector: JobSelector, _ queue: JobQueue
   ) async throws -> [(state: JobState, count: Int)] {

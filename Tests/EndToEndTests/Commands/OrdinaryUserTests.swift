@@ -16,7 +16,7 @@ struct OrdinaryUserTests {
   private static let output = "name another directory with --dir DIR"
   private static let store = "name another directory with --store DIR"
   private static let manual =
-    "name a directory that you may write to, such as ~/.local/share/man/man1"
+    "name a directory that you can write to, such as ~/.local/share/man/man1"
 
   /// `PLACE` is root's, and its directory `closed` nobody else's to enter.
   private static let refusals: [(command: String, sentence: String)] = [

@@ -14,7 +14,7 @@ struct SteerTests {
         try await pool.command(
           "host", "set", "h", "--cap", "8", "--interval", "1500ms", "--burst", "3")
           == [
-            "h: at most 8 transfers at once, 1s500ms between starts, up to 3 starts at once after a time without starts"
+            "h: at most 8 transfers at the same time, 1s500ms between starts, up to 3 starts together after a time without starts"
           ])
       #expect(
         try await pool.command("host", "set", "h", "--interval", "2s") == ["h: 2s between starts"])
@@ -32,7 +32,7 @@ struct SteerTests {
         let output = try await pool.haul(["host", "set", host, "--burst", "3"])
         #expect(
           output.standardOutput == [
-            "\(host): up to 3 starts at once after a time without starts"
+            "\(host): up to 3 starts together after a time without starts"
           ])
         #expect(output.standardError == notes)
       }
@@ -73,7 +73,7 @@ struct SteerTests {
           "--if-exists", "replace", "--no-record-digest", "no", "--max-bytes", "1GiB",
           "--limit-rate-per-file",
           "1MiB") == [
-            "queue music: at most 10 jobs at once, weight 3, if_exists \"replace\", max_attempts 9, max_bytes 1073741824, max_rate 1048576, record_digest true"
+            "queue music: at most 10 jobs at the same time, weight 3, if_exists \"replace\", max_attempts 9, max_bytes 1073741824, max_rate 1048576, record_digest true"
           ])
       #expect(
         try await pool.command(

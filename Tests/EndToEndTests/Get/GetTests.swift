@@ -183,11 +183,11 @@ extension GetPlace {
       (["-o", "new/"] + origin.urls("one"), "new/ is a directory. Use -d new/."),
       (
         ["-o", ".haul/x"] + origin.urls("one"),
-        ".haul/x is in a directory .haul, which Haul uses itself."
+        ".haul/x is in a directory .haul, which Haul uses for its own files."
       ),
       (
         ["-o", "a/.HAUL"] + origin.urls("one"),
-        "a/.HAUL is in a directory .haul, which Haul uses itself."
+        "a/.HAUL is in a directory .haul, which Haul uses for its own files."
       ),
       (["--name", "other"] + origin.urls("one"), "-o names the file and can include a directory."),
     ] {

@@ -235,7 +235,7 @@ struct UpTests {
     #expect(lines.contains { $0.hasPrefix("  env -u HAUL_DATABASE_URL -u PGUSER haul submit URL") })
     #expect(
       lines.contains {
-        $0.hasPrefix("Haul downloads at most 4 files at once from one host")
+        $0.hasPrefix("Haul downloads at most 4 files at the same time from one host")
       })
     #expect(lines.contains("Haul blocks private networks (use --allow-net to allow some of them)."))
     try await machine.command("submit", "http://a.test/1")

@@ -161,7 +161,7 @@ import Testing
       #expect(gone.exit == .code(1))
       #expect(
         gone.standardError == [
-          "haul verify: 1 of 1 file does not match its record. Haul did not queue 1 job again because the queue was deleted: submit the URL to another queue. 0 files match their records: 0 by digest and 0 by length only. 0 files were not compared."
+          "haul verify: 1 of 1 file does not match its record. Haul did not queue 1 job again, because the queue was deleted. Submit the URL to another queue. 0 files match their records: 0 by digest and 0 by length only. 0 files were not compared."
         ])
     }
   }

@@ -20,7 +20,7 @@ struct HostRuleTests {
       ] {
         let output = try await pool.haul(["host", "set", pattern, "--cap", "2"])
         #expect(output.exit == .code(0))
-        #expect(output.standardOutput == ["\(pattern): at most 2 transfers at once"])
+        #expect(output.standardOutput == ["\(pattern): at most 2 transfers at the same time"])
         #expect(output.standardError == ["haul host set: \(note)"])
       }
       // That it has been blocked before makes it no host of a job.
