@@ -4,7 +4,7 @@ struct ListCutter: Sendable {
   private let choices: ListChoices
   private var splitter: (any ListSplitter)?
   private var parser: any ListParser
-  /// The bytes before the splitter is chosen.
+  /// The bytes that arrived before the splitter was chosen.
   private var beginning: [UInt8] = []
   private var hasNotice = false
 

@@ -49,7 +49,7 @@ package enum ListField: Equatable, Sendable {
     put(value, into: &entry)
   }
 
-  /// Stores a value of several texts in the entry.
+  /// Stores a list of texts in the entry.
   func put(_ texts: [String], into entry: inout ListEntry) throws(ListFault) {
     guard case .texts = kind else { throw noSuchValue }
     put(.texts(texts), into: &entry)
@@ -67,7 +67,7 @@ package enum ListField: Equatable, Sendable {
 
   /// The fault for a value that this field cannot have.
   var noSuchValue: ListFault {
-    ListFault("\(name) must be a text" + (self == .url ? "" : ", a whole number, true or false"))
+    ListFault("\(name) must be text" + (self == .url ? "" : ", a whole number, true or false"))
   }
 
   /// Parses a number from 0 to `most`, which the database accepts for a field of this kind.
@@ -94,7 +94,7 @@ package enum ListField: Equatable, Sendable {
   /// Returns the field with exactly this name.
   static func named(_ name: String) -> ListField? { byName[name] }
 
-  /// Returns the field that a misspelt name in lower case may mean; nil if none is similar. The name is not the name of any
+  /// Returns the field that a misspelt name in lower case may mean; nil if none is similar. `name` must not be the name of a
   /// field.
   static func meant(by name: String) -> ListField? {
     if let field = foreign[name] { return field }

@@ -49,7 +49,7 @@ package struct ListReader: AsyncSequence, Sendable {
       case finished
     }
 
-    /// The number of bytes to read at once.
+    /// The number of bytes to request with one read.
     private static let pieceSize = 256 << 10
 
     private let source: ListSource

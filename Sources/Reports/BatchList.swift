@@ -57,7 +57,7 @@ extension BatchRow {
     parts > 0 ? "\((parts * 10).rounded() / 10)" : "-"
   }
 
-  /// The way in which the batch ended; nil while jobs are left, and if all its jobs are in other batches.
+  /// How the batch ended; nil while jobs are left, or if the batch has no jobs of its own.
   private var end: String? {
     if jobs == 0 || unfinished > 0 { return nil }
     return cancelled == jobs ? "cancelled" : completed < jobs ? "ended" : "done"
@@ -83,8 +83,8 @@ extension BatchRow {
   /// The explanation that follows the text ``noJobs``.
   package static let whereJobsAre = "its URLs may already have jobs in another batch"
 
-  /// Returns a word for the operator's command that is in progress, or that keeps jobs of the batch from starting; nil if there
-  /// is none.
+  /// Returns a note if an operator's command is in progress or keeps jobs from starting, or if the batch has no jobs; otherwise
+  /// nil.
   @Sendable package static func word(_ row: BatchRow) -> String? {
     switch (row.steering, row.pausedQueue) {
     case ("cancel", _): "being cancelled"

@@ -7,7 +7,7 @@ package struct BatchProgress {
   /// Haul predicts the time left once this many jobs have ended, or a quarter of all jobs if that is fewer. The view
   /// `batches` has the same rule.
   private static let fewest = 20
-  /// How long no job may run before the line says why, and how long no byte may arrive before no rate is shown.
+  /// After this time without a running job, the command says why. After this time without a new byte, it shows no rate.
   private static let patience = Duration.seconds(5)
 
   /// The downloaded bytes of a running job, and when this number last changed.
@@ -20,8 +20,8 @@ package struct BatchProgress {
   /// Whether jobs were counted since the last look at the running jobs.
   private var isCounted = false
   private var transfers: [TransferProgress] = []
-  /// All downloaded bytes. They do not decrease between two counts, although a job that has just ended is missing until the
-  /// next count.
+  /// The number of downloaded bytes. It does not decrease between two counts, although a job that has just ended is missing
+  /// until the next count.
   private var bytes: Int64 = 0
   private var expected = ExpectedBytes()
   private var bytesMeter = RateMeter()
@@ -40,7 +40,7 @@ package struct BatchProgress {
   /// Records the running jobs, which must be read after the last counts. Otherwise the bytes of a job that ended in between
   /// would be counted twice.
   ///
-  /// The database keeps the rate that a worker last reported for a job, even if the worker is gone. So the rate only counts
+  /// The database keeps the rate that a worker last reported for a job, even if the worker is gone. So the rate counts only
   /// while the job's bytes increase.
   package mutating func look(_ running: [RunningRow], at now: ContinuousClock.Instant) {
     let last = changes

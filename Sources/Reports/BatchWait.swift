@@ -33,7 +33,7 @@ package struct BatchWait {
     self.print = print
   }
 
-  /// The time between two looks, which is also the interval at which workers report progress.
+  /// The time between two queries. Workers report progress at the same interval.
   private static let interval = Duration.seconds(2)
   /// The time between two updates of the terminal.
   private static let repaint = Duration.milliseconds(500)
@@ -167,7 +167,7 @@ package struct BatchWait {
     }
   }
 
-  /// Returns the answer of `body`, and the time that this took without waiting for a connection. Returns nil if the connection
+  /// Returns the answer of `body`, and how long `body` took, without the wait for a connection. Returns nil if the connection
   /// was lost meanwhile: the session then makes a new one.
   private func read<Answer: Sendable>(
     _ session: Session, _ body: @Sendable (JobQueue) async throws -> Answer

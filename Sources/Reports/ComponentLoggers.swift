@@ -51,9 +51,9 @@ package final class ComponentLoggers: Sendable {
     repeat {
       try? await Task.sleep(for: Self.round)
       guard let left = lines.withLock({ $0.endRound() }) else { continue }
-      // If a report cannot be written, it is lost, as lines of the log are.
+      // A report that cannot be written is lost, like any other line of the log.
       StandardStream.say(
-        "\(prefix("pool"))more lines in 5 s: \(left). Use --log-level debug to see each line\n")
+        "\(prefix("pool"))lines not shown in 5 s: \(left). Use --log-level debug to see each line\n")
     } while !Task.isCancelled
   }
 

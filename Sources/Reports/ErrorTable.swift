@@ -56,7 +56,7 @@ package enum ErrorTable {
       word: .internal,
       explanation: .init(
         .never,
-        "The data of the job cause an error in the database. Haul ended this job as failed, so that other jobs continue.",
+        "The job's data causes an error in the database. Haul ended this job as failed, so that other jobs continue.",
         "Read the message, and submit the job with other data. Report this to the Haul developers.")
     ),
   ]
@@ -68,7 +68,7 @@ package enum ErrorTable {
 }
 
 extension ErrorTable {
-  /// Returns the explanation of a transfer's class. The database decides about retries by the same class names.
+  /// Returns the explanation of an error class of transfers. The database uses the same class names to decide about retries.
   private static func explanation(of errorClass: TransferError.Class) -> Explanation {
     switch errorClass {
     case .dns:
@@ -109,7 +109,7 @@ extension ErrorTable {
         "Find another source of the file, and submit the URL of that source.")
     case .http4xx:
       .init(
-        errorClass.retry, "Another 4xx answer: the server refuses to send this file.",
+        errorClass.retry, "Any other 4xx answer: the server refuses to send this file.",
         "Open the URL in a browser, and submit the correct URL; if the server needs a login, check the job's credential, then run 'haul retry'."
       )
     case .http5xx:

@@ -10,7 +10,7 @@ package struct JobReport: Sendable {
   private let worker: WorkerRow?
   /// The cause that keeps the job from starting.
   private let obstacle: Obstacle?
-  /// The last command of an operator that changed it.
+  /// The last command with which an operator changed the job.
   private let command: LastOperation?
 
   private static let inPart = """
@@ -96,7 +96,7 @@ package struct JobReport: Sendable {
       JobRow.columns + JobRow.moreColumns + [machine, process, tries, last, waits, advice])
   }
 
-  /// Returns a text such as `3 of at most 5, and 6 that do not count`.
+  /// Returns a text such as `3 of 5, and 6 that do not count`.
   private static func tries(_ attempts: [AttemptRow], _ job: JobRow) -> String {
     var most = JobOptions.usualMaxAttempts
     if case .number(let number)? = job.options?[JobOption.maxAttempts.rawValue] {
@@ -105,7 +105,7 @@ package struct JobReport: Sendable {
     let counted = attempts.count(where: \.isCounted)
     let others = attempts.count { !$0.isCounted && $0.result == .failed }
     let rest = others == 1 ? "1 that does not count" : "\(others) that do not count"
-    return "\(counted) of at most \(most)" + (others > 0 ? ", and \(rest)" : "")
+    return "\(counted) of \(most)" + (others > 0 ? ", and \(rest)" : "")
   }
 
   private static let history = Listing(AttemptRow.columns, note: AttemptRow.note)

@@ -217,7 +217,7 @@ struct ListTests {
       "{\"url\":\"h\",\"max_atempts\":\"x\"}",
       "'max_atempts' is not the name of a field. Did you mean 'max_attempts'? To ignore 'max_atempts', name the column of the URLs with --url-column"
     ),
-    ("{\"url\":\"h\",\"length\":1.5}", "length must be a text, a whole number, true or false"),
+    ("{\"url\":\"h\",\"length\":1.5}", "length must be text, a whole number, true or false"),
     ("{\"url\":\"h\",\"length\":\"x\"}", "length is 'x', but must be a whole number"),
     (
       "{\"url\":\"h\",\"length\":9223372036854775807}",
@@ -228,7 +228,7 @@ struct ListTests {
       "max_host_wait is 1000000001, but the maximum is 1000000000"
     ),
     ("{\"url\":\"h\",\"remote_time\":1}", "remote_time is '1', but must be true or false"),
-    ("{\"url\":[\"h\"]}", "url must be a text"), ("{\"url\":5}", "url must be a text"),
+    ("{\"url\":[\"h\"]}", "url must be text"), ("{\"url\":5}", "url must be text"),
     ("{\"path\":\"h\"}", "the object has no url"), ("[1]", "the entry is not a JSON object"),
     ("{", "the JSON is not complete"), ("http://h/", "the entry is not a JSON object"),
   ])

@@ -188,7 +188,7 @@ struct BatchProgressTests {
     ),
     (
       #"{"kind": "limited", "name": "films"}"#,
-      "the queue films runs as many jobs as its limit allows"
+      "the queue films already has as many running jobs as its limit allows"
     ),
     (
       #"{"kind": "limited", "name": "films", "running": 1, "places": 1}"#,
@@ -196,7 +196,7 @@ struct BatchProgressTests {
     ),
     (
       #"{"kind": "full", "name": "h"}"#,
-      "the host h runs as many transfers as its limit allows"
+      "the host h already has as many transfers in progress as its limit allows"
     ),
     (
       #"{"kind": "full", "name": "vm:18532", "running": 4, "places": 4}"#,
@@ -232,7 +232,7 @@ struct BatchProgressTests {
     ),
     (
       #"{"kind": "early", "name": "", "seconds": 12, "reason": "disk_full", "attempt": 3, "maxAttempts": 5}"#,
-      "the last attempt failed with disk_full. The next attempt is in 12s, number 3 of 5. Free some space, or give the store more space"
+      "the last attempt failed with disk_full. The next attempt (number 3 of 5) is in 12s. Free some space, or give the store more space"
     ),
     (
       #"{"kind": "early", "name": "", "seconds": 229, "reason": "dns", "attempt": 1, "maxAttempts": 5, "maxWait": 86400}"#,

@@ -3,10 +3,10 @@ import FoundationEssentials
 /// Splits a JSON document, which arrives in pieces, into the elements of its list. Each element becomes a line. The document is
 /// an array, or an object with exactly one array. The splitter holds one element at a time and does not parse it.
 struct JSONSplitter: ListSplitter {
-  /// The largest size of an element in bytes.
+  /// The maximum size of an element in bytes.
   private static let longestElement = LineSplitter.longestLine
 
-  /// The elements that were split. The elements from `first` on are still to be returned.
+  /// The complete elements. The index of the next element to return is `first`.
   private var ready: [ListLine] = []
   private var first = 0
   private var number = 1
@@ -48,8 +48,8 @@ struct JSONSplitter: ListSplitter {
     return next == nil && !isWhole ? nil : next != UInt8(ascii: "{")
   }
 
-  /// Returns whether the text after a leading bracket makes it an array of objects or strings, or an empty array. Links and
-  /// boxes in Markdown begin with a bracket too. Returns nil if more bytes are needed to decide.
+  /// Returns whether `text`, which follows a leading bracket, is the rest of an array of objects or strings, or of an empty
+  /// array. Links and checkboxes in Markdown begin with a bracket too. Returns nil if more bytes are needed to decide.
   private static func isArray(_ text: ArraySlice<UInt8>, isWhole: Bool) -> Bool? {
     let isBlank = { (byte: UInt8) in byte <= UInt8(ascii: " ") }
     let rest = text.drop(while: isBlank)

@@ -8,7 +8,7 @@ enum ListURL {
       && (try? WebURL(text, schemes: WebURL.knownSchemes)) != nil
   }
 
-  /// Returns the URL of a line that should contain only a URL, without a comment after it.
+  /// Returns the URL of a line that should contain only a URL. Removes a comment after the URL.
   ///
   /// Text that is not a URL is returned unchanged. The code that parses URLs rejects it.
   static func alone(in line: Substring) throws(ListFault) -> Substring {
@@ -26,7 +26,7 @@ enum ListURL {
     let rest = line[blank...].drop(while: isBlank)
     if rest.first == "#" { return line[..<blank] }
     if rest.contains("://") { throw .holdsMore }
-    // A space after a name with an ending follows the URL. A space after any other name may belong to the URL.
+    // After a name with a file extension, a space ends the URL. After any other name, the space may belong to the URL.
     let name = line[..<blank].split(separator: "/", omittingEmptySubsequences: false).last ?? ""
     if line[..<blank].count(where: { $0 == "/" }) > 2, name.contains("."), !name.contains("?") {
       throw .spaceBehind
@@ -95,7 +95,7 @@ enum ListURL {
       || opening == "|" && character == "|"
   }
 
-  /// Returns the URL without punctuation of the sentence around it, and with `&` instead of HTML's `&amp;`.
+  /// Returns the URL without the punctuation of the surrounding sentence, and with `&` instead of HTML's `&amp;`.
   private static func trimmed(_ text: Substring) -> String {
     var text = text
     // The address of a Markdown link ends at its closing bracket.

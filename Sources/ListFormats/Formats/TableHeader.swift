@@ -6,7 +6,7 @@ struct TableHeader: Sendable, Equatable {
   private(set) var columns: [ListMember?]
   /// The ignored columns, by name or number.
   let leftOut: [String]
-  /// Whether these columns come from the table's first entry, because it has no header.
+  /// Whether these columns come from the table's first entry, because the table has no header.
   let isEntry: Bool
   /// Whether each line must have as many fields as the header.
   private let isStrict: Bool
@@ -70,7 +70,7 @@ struct TableHeader: Sendable, Equatable {
     }
   }
 
-  /// Returns the clause that names the columns.
+  /// Returns the sentence that lists the columns.
   private static func listed(_ cells: [String]) -> String {
     var shown = cells.prefix(12).map { "'\(SafeText.visible($0))'" }
     let last = cells.count > 12 ? "others" : shown.popLast() ?? ""

@@ -23,8 +23,8 @@ package final class GetProgress: Sendable {
     /// The task that shows a notice after a while. The notice names the event that the command waits for.
     var notice: Task<Void, Never>?
 
-    /// Whether to show progress. A run that is stopping shows none, because the saved bytes of stopped downloads would be
-    /// missing in it.
+    /// Whether to show progress. A run that is stopping shows none, because its number of bytes would not include the saved
+    /// bytes of stopped downloads.
     var isCounting: Bool { !isStopping && !tally.isSingleFailure }
   }
 
@@ -37,7 +37,7 @@ package final class GetProgress: Sendable {
   }
 
   private static let interval = Duration.milliseconds(100)
-  /// More bytes than Haul downloads twice to compare them.
+  /// A transfer whose bytes decrease by more than this has restarted. To compare, Haul downloads at most this many bytes again.
   private static let slack: Int64 = 64 << 10
   /// A wait that is shorter than this needs no message.
   private static let patience = Duration.seconds(1)

@@ -86,7 +86,7 @@ extension Obstacle {
         "haul host set \(word) --interval TIME")
     case .limited:
       guard let running, let places else {
-        return Finding("the queue \(name) runs as many jobs as its limit allows")
+        return Finding("the queue \(name) already has as many running jobs as its limit allows")
       }
       return Finding(
         "the queue \(name) already has \(running) of \(counted(places, "job")) running\(Self.part(own, whose))",
@@ -124,7 +124,7 @@ extension Obstacle {
       return Finding("\(cause). Haul queues these jobs again within seconds")
     }
     return Finding(
-      "\(cause), and no worker or coordinator runs to take the jobs over", "start one with",
+      "\(cause), and no worker or coordinator is running to take over the jobs", "start one with",
       start?.command)
   }
 
@@ -153,7 +153,8 @@ extension Obstacle {
 
   private func full(_ word: String, _ part: String) -> Finding {
     guard let running, let places else {
-      return Finding("the host \(name) runs as many transfers as its limit allows")
+      return Finding(
+        "the host \(name) already has as many transfers in progress as its limit allows")
     }
     let use =
       "the host \(name) already has \(running) of \(counted(places, "transfer")) in progress\(part)"
@@ -181,11 +182,11 @@ extension Obstacle {
     }
     let error = ErrorClass(rawValue: reason)
     let limit = maxAttempts.map { " of \($0)" } ?? ""
-    let number =
-      ErrorTable.isCharged(error) ? attempt.map { ", number \($0)\(limit)" } ?? "" : patience
+    let isCharged = ErrorTable.isCharged(error)
+    let number = isCharged ? attempt.map { " (number \($0)\(limit))" } ?? "" : ""
     let advice = hasAdvice ? ErrorTable.hint(on: error).map { ". \($0)" } ?? "" : ""
     return Finding(
-      "the last attempt failed with \(reason). The next attempt is \(isDue ? "due\(late)" : "in \(wait)")\(number)\(advice)"
+      "the last attempt failed with \(reason). The next attempt\(number) is \(isDue ? "due\(late)" : "in \(wait)")\(isCharged ? "" : patience)\(advice)"
     )
   }
 

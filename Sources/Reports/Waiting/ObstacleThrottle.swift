@@ -8,7 +8,7 @@ package struct ObstacleThrottle {
     var name: String
   }
 
-  /// The time until which each obstacle is not shown again; nil means never again.
+  /// When each obstacle can be shown again; nil means never.
   private var told: [Key: ContinuousClock.Instant?] = [:]
 
   /// Returns whether to show a reason for waiting. A new reason is shown. If a reason was shown with a waiting time, it is

@@ -271,7 +271,7 @@ struct UpTests {
     let said = try await up.child.result().standardError
     let shown = said.count { $0.contains("job.completed") }
     let counted = said.compactMap {
-      $0.firstMatch(of: /more lines in 5 s: .*?([0-9]+) completed/)?.1
+      $0.firstMatch(of: /lines not shown in 5 s: .*?([0-9]+) completed/)?.1
     }
     #expect(shown < 30)
     #expect(shown + counted.compactMap { Int($0) }.reduce(0, +) == 60)

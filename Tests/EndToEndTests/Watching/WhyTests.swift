@@ -220,7 +220,7 @@ import Testing
         ) == true, "\(lines)")
       let job = try await pool.command("job", "1")
       #expect(
-        job.contains { $0.contains(/^ATTEMPTS +0 of at most 5, and 1 that does not count$/) },
+        job.contains { $0.contains(/^ATTEMPTS +0 of 5, and 1 that does not count$/) },
         "\(job)")
       #expect(
         job.contains { $0.hasSuffix(" (not counted: the host had a problem)") }, "\(job)")
