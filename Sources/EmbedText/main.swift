@@ -2,19 +2,19 @@
 //
 // Run by the build-tool plugin of the same name. A raw string literal with three number signs
 // compiles hundreds of times faster than the byte array that `.embedInCode` makes, and needs no
-// escaping: `"""###` occurs in none of them.
+// escaping: none of the files contains `"""###`.
 
 import FoundationEssentials
 
 let arguments = CommandLine.arguments.dropFirst()
-// Only the build plug-in calls this, and always with a file: what else it is called with is a fault of the build.
+// Only the build plug-in runs this program, and always with a file. Any other call is an error in the build.
 guard let output = arguments.first else {
   fatalError("usage: EmbedText OUTPUT FILE…")
 }
 var source = """
   // Made by EmbedText from files in folders of this target.
 
-  /// The text of each SQL file, by its folder and name, such as `Functions/claim.sql`.
+  /// The text of each file. The key is the folder and the name, such as `Functions/claim.sql`.
   package let textFiles: [String: String] = [
 
   """

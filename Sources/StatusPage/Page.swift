@@ -10,7 +10,7 @@ enum Page {
   /// The policy of every response that is not a page.
   static let closedPolicy = "default-src 'none'; frame-ancestors 'none'"
 
-  /// Returns the page with its first data. The page's script asks for more.
+  /// Returns the page with its first data. The page's script requests further data.
   static func html(_ state: PageState) -> String {
     filled(
       file("page.html"),

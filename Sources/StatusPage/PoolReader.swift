@@ -32,13 +32,13 @@ actor PoolReader {
   }
 
   static let liveInterval = Duration.milliseconds(900)
-  /// The longest wait for an answer of the database.
+  /// The longest wait for an answer from the database.
   private static let patience = Duration.seconds(3)
 
   private let session: Session
   /// A separate connection, because counting may take long.
   private let counting: Session
-  /// The connection for the page's searches of jobs.
+  /// The connection for the page's searches for jobs.
   private let looking: Session
   private let lastError: LastError
   private var live: (reading: Result<LiveFacts, any Error>, at: ContinuousClock.Instant)?
@@ -73,7 +73,7 @@ actor PoolReader {
     await looking.close()
   }
 
-  /// Returns the newest jobs of `search`, at most ``JobSearch/most``.
+  /// Returns the newest jobs that match `search`, at most ``JobSearch/most``.
   ///
   /// - Throws: `PostgresError.timedOut` if the database takes longer than three seconds; `JobQueueError.noSuchName`.
   func jobs(_ search: JobSearch) async throws -> JobPage {

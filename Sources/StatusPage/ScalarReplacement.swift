@@ -1,6 +1,6 @@
 extension String {
-  /// Returns the string with some scalars replaced. It compares scalars, not characters, because a scalar such as U+0600 joins
-  /// with a following `<` to one character (UAX #29, "Prepend").
+  /// Returns the string with some scalars replaced. It compares scalars, not characters, because a scalar such as U+0600 forms
+  /// one character with a following `<` (UAX #29, "Prepend").
   func replacing(scalars table: [Unicode.Scalar: String]) -> String {
     var text = String.UnicodeScalarView()
     for scalar in unicodeScalars {

@@ -4,7 +4,7 @@
 /// marked as synchronized output (private mode 2026). Terminals that do not support this mode ignore the marks. The control
 /// functions are from ECMA-48 (cursor position, erase in line, erase in page, select graphic rendition).
 package struct FullScreen: Sendable {
-  /// Switches to the terminal's other page, hides the cursor and clears the page (xterm: private modes 1049 and 25).
+  /// Switches to the terminal's alternate page, hides the cursor and clears the page (xterm: private modes 1049 and 25).
   static let opening = "\u{1b}[?1049h\u{1b}[?25l\u{1b}[2J"
   /// Restores the previous page and the cursor.
   static let closing = "\u{1b}[0m\u{1b}[?25h\u{1b}[?1049l"
@@ -19,8 +19,8 @@ package struct FullScreen: Sendable {
   /// Forgets the content, so that the next update writes every line.
   package mutating func invalidate() { size = (0, 0) }
 
-  /// Replaces the content with `lines`, from the top, cut to `columns` and `rows`. Returns the bytes to write at once; empty if
-  /// the content does not change.
+  /// Replaces the content with `lines`, from the top, cut to `columns` and `rows`. Returns the bytes to write in one step;
+  /// empty if the content does not change.
   package mutating func update(_ lines: [StyledLine], columns: Int, rows: Int) -> String {
     var lines = lines.prefix(rows).map { $0.truncated(to: columns) }
     for index in lines.indices where lines[index].isReversed { lines[index].pad(to: columns) }
@@ -28,7 +28,7 @@ package struct FullScreen: Sendable {
     var bytes = ""
     for index in lines.indices where isNew || index >= drawn.count || lines[index] != drawn[index] {
       bytes += "\u{1b}[\(index + 1);1H" + lines[index].painted(hasColors: hasColors)
-      // After the last column the cursor is still on that column, and would erase it.
+      // After text in the last column, the cursor is still on that column, so erasing from the cursor would erase that text.
       if lines[index].width < columns { bytes += "\u{1b}[K" }
     }
     if lines.count < rows && (isNew || lines.count < drawn.count) {

@@ -22,7 +22,7 @@ struct PathCutter: Sendable {
     }
     let alike = Dictionary(grouping: paths) { Self.cutName($0, to: width, ellipsis) }
       .values.filter { $0.count > 1 }.joined()
-    // The words that distinguish the paths leave only the end of each name.
+    // The words that distinguish the paths leave room only for the end of each name.
     let groups = Dictionary(grouping: alike) { Self.name(of: $0).suffix(PathCut.end(of: width)) }
     telling = groups.values.map(Self.telling).reduce(into: [:]) {
       $0.merge($1) { first, _ in first }
@@ -56,8 +56,8 @@ struct PathCutter: Sendable {
     return cut.text
   }
 
-  /// Returns the words that distinguish `paths`. They come from the smallest set of places where no two paths have the same
-  /// words.
+  /// Returns the words that distinguish `paths`. They come from a small set of places whose words together distinguish the
+  /// paths.
   private static func telling(_ paths: [String]) -> [String: [Range<Int>]] {
     let words = paths.map { PathWords($0) }
     let places = Set(words.flatMap(\.ranges.keys)).sorted().map { place in
@@ -82,7 +82,7 @@ struct PathCutter: Sendable {
     return Dictionary(uniqueKeysWithValues: zip(paths, ranges))
   }
 
-  /// Replaces equal values by equal numbers, from 0 on. Returns the numbers and how many different ones there are.
+  /// Returns a number for each value, counted from 0, and how many numbers there are. Equal values have the same number.
   private static func numbered<Value: Hashable>(
     _ values: [Value]
   ) -> (numbers: [Int], count: Int) {
@@ -101,7 +101,7 @@ struct PathCutter: Sendable {
   }
 }
 
-/// The words of a path: adjacent letters and digits, with the slash if one follows.
+/// The words of a path. A word is a run of letters and digits, with the slash after it if there is one.
 private struct PathWords {
   /// The position of a word. Paths of one kind have their words at the same places, even if they differ in depth.
   struct Place: Hashable, Comparable {

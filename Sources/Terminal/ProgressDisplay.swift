@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// Shows progress on standard error: in a region at the bottom of a terminal, or as an occasional line for a log.
 ///
-/// Any thread may call it. Each call writes everything at once, and waits for a slow reader. Text that cannot be written is
+/// Any thread may call it. Each call writes everything in one step, and waits for a slow reader. Text that cannot be written is
 /// lost, because there is nowhere to report the error. While a region is shown, no other code may write to the terminal: use
 /// `say` for messages.
 package final class ProgressDisplay: Sendable {
@@ -27,8 +27,7 @@ package final class ProgressDisplay: Sendable {
   package enum Message: Sendable {
     /// A message with useful information. It is not shown in the mode `quiet`.
     case note
-    /// A message about a part of the request that Haul skips, or about another change that it makes. The mode `quiet` also
-    /// shows it.
+    /// A message that Haul skips a part of the request, or changes something else. The mode `quiet` also shows it.
     case warning
     case error
   }

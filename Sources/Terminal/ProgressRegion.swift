@@ -1,9 +1,9 @@
 /// The progress lines at the bottom of a terminal, and the bytes that change them.
 ///
 /// The cursor stays visible at the start of the row below the lines. So the shell's prompt appears in the right place, and
-/// nothing must be restored, however the program ends, even by SIGKILL. The terminal's echo stays on for the same reason: if
-/// the user types Enter, a line of the region remains above. The control functions are from ECMA-48 (cursor up, erase in line,
-/// erase in page). Terminals without synchronized output (private mode 2026) ignore its marks.
+/// nothing needs to be restored when the program ends, even after SIGKILL. The terminal's echo stays on for the same reason. So
+/// if the user presses Enter, a line of the region remains above. The control functions are from ECMA-48 (cursor up, erase in
+/// line, erase in page). Terminals without synchronized output (private mode 2026) ignore its marks.
 struct ProgressRegion {
   /// The lines drawn last, without colours.
   private var plain: [String] = []
@@ -11,7 +11,7 @@ struct ProgressRegion {
   private var columns = 0
 
   /// Replaces the region with `lines`, which are narrower than `columns`, and adds `messages` permanently above it. Returns the
-  /// bytes to write at once; empty if the region does not change.
+  /// bytes to write in one step; empty if the region does not change.
   ///
   /// Old lines are overwritten and the rest of each line is erased, so that no line is ever blank in between. If the terminal
   /// became narrower, it has wrapped the old lines to more rows. All of these rows are overwritten.

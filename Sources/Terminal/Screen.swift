@@ -33,7 +33,7 @@ package struct Screen: Sendable, Equatable {
       hasColors: !isDumb && environment["NO_COLOR", default: ""] == "")
   }
 
-  /// Returns whether the locale uses UTF-8. The first locale variable that is set decides (POSIX, environment variables).
+  /// Returns whether the locale uses UTF-8, from the first locale variable that is set (POSIX, environment variables).
   package static func hasUnicode(_ environment: [String: String]) -> Bool {
     let names = ["LC_ALL", "LC_CTYPE", "LANG"]
     let locale = names.lazy.compactMap { environment[$0] }.first { !$0.isEmpty } ?? ""

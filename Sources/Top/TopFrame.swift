@@ -126,7 +126,7 @@ package struct TopFrame {
     return line
   }
 
-  /// Returns a number as text, with one decimal below 100 and none from 100 on: `0.4`, `12.3`, `240`.
+  /// Returns a number as text, with one decimal place below 100, and none otherwise: `0.4`, `12.3`, `240`.
   package static func decimal(_ value: Double) -> String {
     let tenths = Int(clamped: (value * 10).rounded())
     return tenths >= 1000 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"

@@ -18,7 +18,7 @@ package enum TopHelp {
     ("v", "verify the file of a completed job"),
     ("+ -", "raise or lower the priority of a job"),
     ("d", "drain a worker: it hands over its work and exits"),
-    ("", "c and d ask you first; r only for many jobs"),
+    ("", "c and d ask first; r asks only for several jobs"),
     ("Ctrl-L", "draw the screen again"),
     ("q, Ctrl-C", "quit"),
   ]

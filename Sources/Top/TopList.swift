@@ -8,7 +8,7 @@ package struct TopList: Sendable {
     var isDescending: Bool
   }
 
-  /// A job that is no longer among the rows read, and the time until which its row stays.
+  /// The row of a job that the last read no longer returned, and the time when the row disappears.
   private struct Leaving {
     var row: TopRow
     var until: ContinuousClock.Instant
@@ -41,7 +41,7 @@ package struct TopList: Sendable {
   package private(set) var cursor = 0
   /// The time when the row under the cursor last changed without a key: its job changed its state, or another row replaced it.
   private var changedAt: ContinuousClock.Instant?
-  /// The subject of the row under the cursor before all rows were forgotten.
+  /// The subject of the row that was under the cursor before ``forget()`` removed all rows.
   private var sought: TopSubject?
   /// The index in ``shown`` of the first row on the screen.
   package private(set) var top = 0

@@ -84,7 +84,7 @@ package struct TopModel: Sendable {
 
   // MARK: Results of reading
 
-  /// Stores the name of the database, this user's rights, and the minute where the count of completed jobs begins.
+  /// Stores the name of the database, this user's rights, and the minute from which completed jobs are counted.
   package mutating func identify(_ since: PoolContext) { self.since = since }
 
   /// Shows new figures of the pool.

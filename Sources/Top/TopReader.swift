@@ -32,7 +32,7 @@ package final class TopReader: Sendable {
   private static let limit = 500
   /// The largest number of jobs on a page. Each job costs the database several look-ups.
   private static let jobLimit = 300
-  /// The longest time to wait for an answer of the database.
+  /// The longest time to wait for an answer from the database.
   private static let patience = Duration.seconds(30)
   /// After a slow read, the next read of the same kind waits this many times as long as the read took.
   private static let rest = 19
@@ -81,11 +81,11 @@ package final class TopReader: Sendable {
     slowWakes = WakeStream()
   }
 
-  /// Sets the query whose data are read from the next interval on.
+  /// Sets the query to read at each interval, beginning with the next one.
   package func follow(_ query: TopQuery) { self.query.withLock { $0 = query } }
 
-  /// Sets the query whose data are read now and every interval. If `isChanged` is true, the data are read even if they were
-  /// just read, because the user waits for the effect of an action.
+  /// Sets the query to read now and at each interval. If `isChanged` is true, the query is read even if it was just read,
+  /// because the user waits for the effect of an action.
   package func show(_ query: TopQuery, isChanged: Bool = false) {
     follow(query)
     if isChanged { self.isChanged.withLock { $0 = true } }
@@ -224,12 +224,12 @@ package final class TopReader: Sendable {
         let asked = clock.now
         if let wait = due[source], asked < wait, !isChanged || source != shown { continue }
         let begun = try await attempt(session, query.pane) { queue in
-          // Waiting for a connection is no work of the database.
+          // The wait for a connection does not count as work of the database.
           let start = clock.now
           try await self.read(source, from: queue)
           return start
         }
-        // A failed read, which may have taken its whole time, is not repeated immediately either.
+        // A failed read may have lasted until its timeout, so it is not repeated immediately either.
         let start = begun ?? asked
         let rest = min(start.duration(to: clock.now) * Self.rest, Self.longestRest)
         // A tick that comes slightly early still counts.
@@ -297,7 +297,8 @@ package final class TopReader: Sendable {
       isCut: page.older != nil, older: page.older)
   }
 
-  /// Returns nil after an error. The session reconnects by itself. Any other error is shown in `pane`.
+  /// Returns the answer of `body`, or nil after an error. After a lost connection, the session reconnects by itself. Other
+  /// errors are shown in `pane`.
   @discardableResult
   private func attempt<Answer: Sendable>(
     _ session: Session, _ pane: TopPane,

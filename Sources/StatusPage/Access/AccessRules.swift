@@ -13,7 +13,7 @@ enum Endpoint: String, CaseIterable, Sendable {
   var readsDatabase: Bool { self != .health && self != .login }
 }
 
-/// Decides from a request alone how to answer the request.
+/// Decides how to answer a request. The decision depends only on the request, the token and the time.
 struct AccessRules: Sendable {
   /// The way to answer a request.
   enum Verdict: Sendable, Equatable {

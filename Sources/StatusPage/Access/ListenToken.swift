@@ -37,7 +37,8 @@ package struct ListenToken: Sendable {
   /// Returns whether `guess` is the token.
   func matches(_ guess: String) -> Bool { areEqual(sign("token \(guess)"), sign(secret)) }
 
-  /// Returns the cookie of a session that begins at `now`, in seconds since 1970. The cookie is the signed end of the session.
+  /// Returns the cookie of a session that begins at `now`, in seconds since 1970. The cookie contains the signed end time of
+  /// the session.
   func session(now: Int64) -> String {
     let end = now + Self.sessionSeconds
     return "\(end).\(hex(sign("session \(end)")))"

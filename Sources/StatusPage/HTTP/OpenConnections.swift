@@ -5,14 +5,14 @@ import Synchronization
 ///
 /// A client has a fixed time to send a whole request and a fixed time to read the response. If there is no room for a new
 /// connection, the server ends the connection that has kept it waiting longest, so that a health check gets through. This type
-/// ends a connection by shutdown(2). libmicrohttpd then closes it.
+/// ends a connection with shutdown(2). libmicrohttpd then closes it.
 final class OpenConnections: Sendable {
   struct Limits: Sendable {
     /// The time for a request's head and body, from the start of the connection or the end of the previous request.
     var request = Duration.seconds(20)
     /// The time for reading a response.
     var answer = Duration.seconds(60)
-    /// The largest number of connections from one address. `total` is the largest number from all addresses.
+    /// The maximum number of connections from one address. `total` is the maximum number from all addresses.
     var perAddress = 64
     var total = 128
   }

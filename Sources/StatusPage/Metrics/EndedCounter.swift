@@ -9,7 +9,7 @@ struct EndedCounter: Sendable {
   private(set) var completed: Int64 = 0
   private(set) var failed: Int64 = 0
   private(set) var cancelled: Int64 = 0
-  /// The last known totals of each minute, or nil before the first look.
+  /// The last known totals of each minute; nil before the first call of ``see(_:)``.
   private var seen: [Int64: EndedInMinute]?
 
   /// Returns the first minute that the next read must contain. `now` is in seconds since 1970.

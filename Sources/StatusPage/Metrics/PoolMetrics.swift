@@ -62,7 +62,7 @@ struct PoolMetrics: Sendable {
         totals.leaderRoundAge),
       MetricFamily(
         "haul_database_time_seconds",
-        "Time of the database's clock when this was read, in seconds since 1970.", totals.now),
+        "Time on the database's clock when this was read, in seconds since 1970.", totals.now),
     ]
   }
 
@@ -76,7 +76,8 @@ struct PoolMetrics: Sendable {
         by: "state",
         WorkerState.known.map { ($0.rawValue, Double(counts[$0]?.workers ?? 0)) }),
       MetricFamily(
-        "haul_worker_places", "Transfers that all live workers together may run at once.",
+        "haul_worker_places",
+        "Maximum number of jobs that all live workers together run at the same time.",
         Double(counts[.alive]?.concurrency ?? 0)),
       MetricFamily(
         "haul_oldest_heartbeat_age_seconds",
@@ -108,7 +109,7 @@ struct PoolMetrics: Sendable {
       uniqueKeysWithValues: counted.attempts.map { ($0.result, $0.attempts) })
     return queues(counted) + [
       MetricFamily(
-        "haul_failed_jobs", "Jobs in state failed, by error class.", by: "error",
+        "haul_failed_jobs", "Jobs in the state failed, by error class.", by: "error",
         Self.bounded(counted.failures.map { ($0.error?.rawValue ?? "unknown", Double($0.jobs)) })),
       MetricFamily(
         "haul_hosts",

@@ -1,5 +1,6 @@
 "use strict";
-// Shows /api/state once a second, and jobs from /api/jobs and /api/job. Foreign text (paths, hosts, messages) only becomes text nodes.
+// Shows /api/state once a second, and jobs from /api/jobs and /api/job. Text from elsewhere (paths, hosts, messages) becomes
+// text nodes, never HTML.
 
 const UNITS = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 const POLL = 1000, HIDDEN_POLL = 15000, PATIENCE = 8000, LATE = 6, JOBS_POLL = 3000;

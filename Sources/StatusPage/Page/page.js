@@ -1,4 +1,5 @@
-// Polls the coordinator and shows whether the data is fresh. The line is a status region: it changes only with the connection.
+// Polls the coordinator and shows whether the data is fresh. The text in #link is a status region, so it changes only when the
+// state of the connection changes.
 let heard = Date.now(), failed = "", still = false, up = true, timer = 0;
 function tell() {
   const silence = (Date.now() - heard) / 1000;

@@ -52,7 +52,7 @@ function notes(state) {
   const found = [];
   if (!state.up) found.push(["bad", state.trouble ?? "The database does not answer."]);
   if (state.totals && !(state.totals.leaderRoundAge < 6)) {
-    found.push(["bad", "No coordinator or worker maintains the pool, so jobs of dead workers do not continue. Start one with haul coordinator."]);
+    found.push(["bad", "No coordinator or worker maintains the pool, so jobs of dead workers do not continue. To start a coordinator, run haul coordinator."]);
   }
   for (const worker of state.workers ?? []) {
     if (worker.state === "silent") found.push(["bad", `Worker ${worker.worker} on ${worker.machine} has sent no heartbeat for ${age(worker.silence)}.`]);

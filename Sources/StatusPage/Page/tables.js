@@ -1,6 +1,6 @@
-// What each table shows of a row.
+// The tables of the page and their columns.
 
-/// Whether every place of every worker is taken. Then jobs wait for a place, whatever their host allows.
+/// Whether every place of every worker is taken. Then jobs wait for a place, even if their host allows more transfers.
 let noPlace = false;
 const plain = (title, classes, value) => ({ title, classes, show: (cell, item) => set(cell, value(item)) });
 const spans = (...classes) => () => classes.map((name) => make("span", name));
@@ -37,7 +37,7 @@ const tables = {
         const tried = batch.completed + batch.failed, there = Math.min(tried + batch.parts, batch.jobs);
         bar(meter, batch.jobs ? percent(there, batch.jobs) : 0, `Progress of batch ${batch.batch}`);
         look(meter, batch.failed ? "some-bad" : "");
-        // A single failure among many jobs must show.
+        // A single failure among many jobs must be visible.
         meter.style.setProperty("--good", `${Math.min(97, 100 - (100 * batch.failed) / Math.max(there, 1))}%`);
         const parts = [`${count(ended)} of ${count(batch.jobs)} ended`, bytes(batch.bytes)];
         if (batch.failed) parts.push(`${count(batch.failed)} failed`);
