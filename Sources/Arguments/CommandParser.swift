@@ -1,7 +1,7 @@
 import HaulSystem
 
-/// Reads the arguments of a command into a new instance of the command. A property takes the value of its option; without the
-/// option, the value of its environment variable. Otherwise it keeps its default.
+/// Reads the arguments of a command into a new instance of the command. The value of a property comes from its option,
+/// otherwise from its environment variable, otherwise from its default.
 struct CommandParser<C: Command> {
   let environment: [String: String]
 
@@ -77,8 +77,8 @@ struct CommandParser<C: Command> {
     if let extra = rest.first { throw .usage("unexpected operand \(quoted(extra)).") }
   }
 
-  /// Sets a property from `texts`. For an invalid text, `subject` returns the option, operand or variable it came from, to
-  /// begin the error.
+  /// Sets a property from `texts`. `subject` returns the beginning of the error for an invalid text: the option, operand or
+  /// variable that has the text.
   private func set(
     _ setter: Setter<C>, _ texts: [String], to command: inout C, subject: (String) -> String
   ) throws(ParseExit) {

@@ -61,8 +61,8 @@ package struct CommandTree: Sendable {
     }
   }
 
-  /// Returns the action that `arguments` request, without running it. `environment` provides default values, and COLUMNS gives
-  /// the width of help.
+  /// Returns the action that `arguments` request, without running it. `environment` provides default values. Its variable
+  /// COLUMNS is the width of help in columns.
   func resolve(_ arguments: [String], environment: [String: String]) -> Resolution {
     var node = root
     var path = root.name

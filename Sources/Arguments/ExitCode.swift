@@ -1,4 +1,4 @@
-/// The exit code of a command, for scripts and service managers. Numbers above 63 are from `sysexits.h`.
+/// The exit code of a command, for scripts and service managers. Codes from 64 to 78 are from `sysexits.h`.
 package enum ExitCode: Int32, CaseIterable, Sendable {
   case success = 0
   /// The command did its work, but some jobs failed or were cancelled.

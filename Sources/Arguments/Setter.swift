@@ -3,7 +3,7 @@ struct Setter<Root>: Sendable {
   /// The error for a text that is not a value of the property's type.
   struct Mismatch: Error {
     var text: String
-    /// The expected value, as it follows "must be".
+    /// A description of valid values that can follow "must be".
     var expected: String
   }
 
@@ -11,10 +11,10 @@ struct Setter<Root>: Sendable {
   var set: @Sendable (inout Root, [String]) throws(Mismatch) -> Void
   /// Returns the property's value as a user would write it. Empty if there is nothing to show.
   var text: @Sendable (Root) -> String
-  /// All possible texts, if they are a short list.
+  /// All valid texts, if they are few; otherwise empty.
   var candidates: [String] = []
 
-  /// Creates a setter that uses the last text. All texts must be readable.
+  /// Creates a setter that uses the last text. All texts must be valid.
   static func last<Value: OptionValue>(
     _ path: any WritableKeyPath<Root, Value> & Sendable, where rule: Rule<Value> = Rule()
   ) -> Setter {
@@ -26,7 +26,7 @@ struct Setter<Root>: Sendable {
       candidates: Value.candidates)
   }
 
-  /// Creates a setter for a property that is nil by default. It uses the last text. All texts must be readable.
+  /// Creates a setter for a property that is nil by default. It uses the last text. All texts must be valid.
   static func last<Value: OptionValue>(
     optional path: any WritableKeyPath<Root, Value?> & Sendable, where rule: Rule<Value> = Rule()
   ) -> Setter {
@@ -38,7 +38,7 @@ struct Setter<Root>: Sendable {
       candidates: Value.candidates)
   }
 
-  /// Creates a setter that passes each value to `store`, so that the last value stays. All texts must be readable.
+  /// Creates a setter that passes each value to `store`, so that the last value stays. All texts must be valid.
   static func storing<Value: OptionValue>(
     _ store: @escaping @Sendable (inout Root, Value) -> Void
   ) -> Setter {

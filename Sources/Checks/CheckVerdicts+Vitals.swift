@@ -20,7 +20,7 @@ extension CheckVerdicts {
   /// Returns a text such as `dead rows of ready: 250000 rows; deleted or replaced rows of …`.
   private static func detail(_ row: VitalRow) -> String {
     let value = row.value ?? 0
-    // The unit of this vital is a word of the database, so this vital has a sentence of its own.
+    // The unit of this measurement is an internal term, so the measurement has a sentence of its own.
     if row.vital == "stranded_lanes", let queue = row.subject {
       let hosts = counted(Int(clamped: value), "host")
       return

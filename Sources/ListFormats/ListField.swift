@@ -33,7 +33,7 @@ package enum ListField: Equatable, Sendable {
     }
   }
 
-  /// Stores a value, which is not empty, in the entry.
+  /// Stores a value in the entry. The value must not be empty.
   func put(_ text: String, into entry: inout ListEntry) throws(ListFault) {
     let value: JobOption.Value
     switch kind {
@@ -113,7 +113,7 @@ package enum ListField: Equatable, Sendable {
 }
 
 extension JobOption.Value {
-  /// The value as CSV writes it. A tab separates several texts.
+  /// The value as CSV writes it. Tabs separate several texts.
   var written: String {
     switch self {
     case .texts(let texts): texts.joined(separator: "\t")

@@ -15,8 +15,7 @@ package enum ListSource: Sendable, Equatable {
   }
 }
 
-/// A sequence of the entries of a list, which are read as they are needed. Memory use does not depend on the length of the
-/// list.
+/// The entries of a list, which are read on demand. Memory use does not depend on the length of the list.
 ///
 /// Each iteration reads the list from its start, or standard input from its current position. Iterating throws `ListError` if
 /// the list cannot be read. A line that cannot be read is an item, not an error. The reader does not check whether an entry

@@ -10,7 +10,7 @@ package struct ListWriter: Sendable {
   /// Creates a writer for a format.
   package init(_ format: ListFormat) { self.format = format }
 
-  /// The first line of the list, with its line end; empty if the format has none.
+  /// The first line of the list, with its line ending; empty if the format has none.
   package var heading: String {
     switch format {
     case .plain, .aria2, .jsonl: ""
@@ -19,7 +19,7 @@ package struct ListWriter: Sendable {
     }
   }
 
-  /// Returns the lines of an entry, each with its line end.
+  /// Returns the lines of an entry, each with its line ending.
   package func lines(of entry: ListEntry) -> String {
     switch format {
     case .plain: "\(entry.url)\n"

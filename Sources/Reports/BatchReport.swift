@@ -21,7 +21,7 @@ package struct BatchReport: Sendable {
   }
 
   private let batches: [Batch]
-  /// The sum of all batches.
+  /// The totals of all batches.
   private let tally: Tally
   private let examples: [FailureExample]
 

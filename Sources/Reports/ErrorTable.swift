@@ -92,7 +92,7 @@ extension ErrorTable {
         "Check the host and the network, then run 'haul retry'.")
     case .interrupted:
       .init(
-        errorClass.retry, "Several times, the connection broke or the response ended early.",
+        errorClass.retry, "The connection broke or the response ended early several times.",
         "Check the host and the network, then run 'haul retry'.")
     case .http403:
       .init(
@@ -206,13 +206,13 @@ extension ErrorTable {
     case .exists:
       .init(
         errorClass.retry, "A file with the final name exists.",
-        "Move the file away and retry the job, or retry it with --if-exists skip, replace or rename."
+        "Move the existing file and retry the job, or retry it with --if-exists skip, replace or rename."
       )
     case .pathConflict:
       .init(
         errorClass.retry,
         "A directory exists at the path of the file, or a file exists at the path of a directory.",
-        "Submit the file with another --out, or move the existing file or directory away.")
+        "Submit the file with another --out, or move the existing file or directory.")
     case .diskFull:
       .init(
         errorClass.retry, "The file system of the store is full, or a quota is used up.",

@@ -42,7 +42,7 @@ extension QueueRow {
   }
 }
 
-/// Job options by name.
+/// Job options. The key is the name of the option.
 extension [String: JobOption.Value] {
   package var members: [JSONValue.Member] {
     sorted { $0.key < $1.key }.map { .init($0.key, $0.value.json) }

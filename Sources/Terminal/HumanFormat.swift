@@ -4,8 +4,8 @@ import HaulSystem
 package enum HumanFormat {
   private static let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
 
-  /// Returns a number of bytes as text: `512 B`, `1.5 GiB`, `120 MiB`. Units are powers of 1024. Amounts below 100 have one
-  /// decimal, rounded to the nearest.
+  /// Returns a number of bytes as text: `512 B`, `1.5 GiB`, `120 MiB`. Units are powers of 1024. Amounts below 100 are rounded
+  /// to one decimal place.
   package static func bytes(_ bytes: Int64) -> String {
     if bytes.magnitude < 1024 { return "\(bytes) B" }
     var value = Double(bytes) / 1024

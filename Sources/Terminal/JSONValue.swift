@@ -52,7 +52,7 @@ package enum JSONValue: Sendable, Equatable {
     }
   }
 
-  /// The value as one line of JSON, without a line end. It is safe for a terminal, because control characters are escaped.
+  /// The value as one line of JSON, without a line ending. It is safe for a terminal, because control characters are escaped.
   package var line: String {
     var bytes: [UInt8] = []
     append(to: &bytes)

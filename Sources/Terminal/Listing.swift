@@ -68,7 +68,7 @@ package struct Listing<Row>: Sendable {
     self.note = note
   }
 
-  /// Returns the row as one JSON object and a line end. No value is cut.
+  /// Returns the row as one JSON object and a line ending. No value is cut.
   package func json(_ row: Row) -> String { JSONValue.object(members(row)).line + "\n" }
 
   /// Returns the row as members of a JSON object, in the order of the columns.
@@ -122,7 +122,7 @@ package struct Listing<Row>: Sendable {
     return widths.indices.map { shown.contains($0) ? widths[$0] : nil }
   }
 
-  /// The least width in columns of a text, and of a title above figures.
+  /// The minimum width in columns of a text, and of a title above numbers.
   private static var narrowest: (text: Int, title: Int) { (8, 6) }
 
   private func line(

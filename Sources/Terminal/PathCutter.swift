@@ -143,7 +143,7 @@ extension Character {
   fileprivate var isInWord: Bool { isLetter || isNumber }
 }
 
-/// A path during cutting. The kept text is never wider than `columns`.
+/// A path that is being cut. The kept text is never wider than `columns`.
 private struct PathCut {
   private let characters: [Character]
   private let widths: [Int]
@@ -195,8 +195,8 @@ private struct PathCut {
     return text + (DisplayWidth.of(gap) > mark ? ellipsis : gap)
   }
 
-  /// Keeps the parts that distinguish the path from others, which `words` names. First it keeps a part of each word and the end
-  /// of the name, then the rest as far as it fits.
+  /// Keeps `words`, which distinguish the path from others. First keeps a part of each word and the end of the name, then the
+  /// rest as far as it fits.
   mutating func keep(_ words: [Range<Int>]) {
     let all = name..<characters.count
     keep(all.reversed().prefix(Self.end(of: columns)))

@@ -34,7 +34,7 @@ package final class ProgressDisplay: Sendable {
 
   /// The shortest time between two frames of a region.
   private static let frameInterval = Duration.milliseconds(100)
-  /// The least width of a shortened name in columns, even if the rest of its line is long.
+  /// The minimum width of a shortened name in columns, even if the rest of its line is long.
   private static let leastName = 20
   /// The shortest time between two plain lines.
   private static let lineInterval = Duration.seconds(5)

@@ -5,7 +5,7 @@ import HaulSystem
 ///     debian-12.iso     ━━━━━━━━╸───────  53%   0.3/0.6 GiB  12.3 MiB/s   24s
 ///     3 of 12 files     ━━╸─────────────  14%   0.6/4.3 GiB  21.0 MiB/s  3m04s
 package struct ProgressLayout: Sendable {
-  /// The least number of columns to show more than the counts of files.
+  /// The minimum number of columns for more than the counts of files.
   private static let fewestColumns = 12
 
   private let style: Screen

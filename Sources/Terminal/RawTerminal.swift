@@ -29,7 +29,7 @@ package final class RawTerminal: Sendable {
 
   private let state = Mutex(State())
 
-  /// Creates a value for the terminal of standard input and output. It does not change the terminal yet.
+  /// Creates the full screen for the terminal of standard input and output. It does not change the terminal yet.
   package init() {}
 
   /// Returns whether standard input and output are a terminal that supports drawing. The variable TERM in `environment` names

@@ -75,8 +75,8 @@ package struct TableLayout: Sendable {
     }
   }
 
-  /// Returns the columns that fit into `width`. The column with the highest rank is dropped first, rank 0 never. `least` are
-  /// the least widths.
+  /// Returns the columns that fit into `width`. The column with the highest rank is dropped first. Columns of rank 0 are never
+  /// dropped. `least` are the minimum widths.
   static func shown(_ ranks: [Int], least: [Int], in width: Int) -> Set<Int> {
     var shown = ranks.indices.sorted { ranks[$0] < ranks[$1] }
     while Self.width(of: shown.map { least[$0] }) > width, let last = shown.last, ranks[last] > 0 {

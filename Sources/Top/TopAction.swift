@@ -22,7 +22,7 @@ package enum TopSubject: Sendable, Equatable {
   case job(TopJob)
   case queue(String)
   case host(String)
-  /// A worker. `name` is the worker in messages, and `running` is the number of its running jobs.
+  /// A worker. `name` is its name in messages, and `running` is the number of its running jobs.
   case worker(Int64, name: String, running: Int)
   case batch(String)
   /// The jobs of one host that failed with one error class.
@@ -100,7 +100,7 @@ package struct TopAction: Sendable, Equatable {
     }
   }
 
-  /// Returns the reason why `verb` does nothing to a job in its state, or nil if it has an effect.
+  /// Returns why `verb` has no effect on a job in this state; nil if it has an effect.
   private static func refusal(of verb: Verb, _ job: TopJob) -> String? {
     let states = verb.states
     guard let state = job.state, !states.contains(state) else { return nil }
@@ -218,7 +218,7 @@ package struct TopAction: Sendable, Equatable {
 }
 
 extension TopAction.Verb {
-  /// Whether the action costs a job its turn or its progress. If so, it must act on the job that the user sees.
+  /// Whether the action stops a job or its wait. If so, it must act on the job that the user sees.
   var isDestructive: Bool { self == .cancel || self == .pause }
 
   /// The states of jobs on which the verb has an effect.

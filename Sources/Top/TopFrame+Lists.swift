@@ -4,7 +4,7 @@ import Terminal
 
 /// Draws two lines: one with the names of the lists (tabs), and one with the keys.
 extension TopFrame {
-  /// The names of the lists as far as they fit, and the part of the current list that is shown.
+  /// The names of the lists as far as they fit, and which part of the current list is shown.
   var tabs: StyledLine {
     let least = tabs(between: " ", onlyShown: true)
     let right = extent.truncated(to: max(width - least.width - 2, 0))
@@ -28,7 +28,7 @@ extension TopFrame {
     return tabs
   }
 
-  /// The part of the rows that is shown. Empty if all rows are shown.
+  /// Says which part of the rows is shown. Empty if all rows are shown.
   private var extent: StyledLine {
     let list = model.list
     if let detail = model.detail { return extent(of: detail) }
@@ -60,7 +60,7 @@ extension TopFrame {
     return StyledLine("\(list.top + 1)-\(last) of \(list.shown.count)", .dim)
   }
 
-  /// The part of the jobs that is shown: `failed, batch films: the newest 300, > older` or `older than job 1200: 12`.
+  /// Says which part of the jobs is shown: `failed, batch films: the newest 300, > older` or `older than job 1200: 12`.
   private var jobExtent: StyledLine {
     let search = model.search
     let list = model.list
@@ -130,7 +130,7 @@ extension TopFrame {
     return line
   }
 
-  /// The actions possible on the row under the cursor. If the cursor is on no row, all actions of the list.
+  /// The actions possible on the row under the cursor. If the cursor is on no row, these are all actions of the list.
   private var activeVerbs: [(key: TopAction.Verb, name: String)] {
     let verbs = model.detail == nil ? model.pane.verbs : TopPane.jobs.verbs
     guard let subject = model.detail?.subject ?? model.list.selected?.subject else { return verbs }

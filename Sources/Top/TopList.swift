@@ -160,7 +160,7 @@ package struct TopList: Sendable {
     return merged
   }
 
-  /// Changes rows without a key, and records the time if the row under the cursor changes.
+  /// Changes rows because of new data or time, and records the time if the row under the cursor changes.
   private mutating func change(
     at now: ContinuousClock.Instant, _ body: (inout TopList) -> Void
   ) {
@@ -201,7 +201,7 @@ package struct TopList: Sendable {
 }
 
 extension TopSubject {
-  /// Returns whether both are the same thing, even if other facts about it differ.
+  /// Returns whether both are the same thing, even if their other data differs.
   fileprivate func isSame(as other: TopSubject) -> Bool {
     switch (self, other) {
     case (.worker(let one, _, _), .worker(let two, _, _)): one == two
@@ -210,7 +210,7 @@ extension TopSubject {
     }
   }
 
-  /// Returns whether both look to a person like the same thing in the same state.
+  /// Returns whether a person sees both as the same thing in the same state.
   fileprivate func looksLike(_ other: TopSubject) -> Bool {
     switch (self, other) {
     case (.job(let one), .job(let two)): one.id == two.id && one.state == two.state

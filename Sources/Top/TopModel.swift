@@ -6,7 +6,7 @@ package import Terminal
 /// The state of `haul top`, and the effect of keys on it. The model has no side effects: its owner reads the pool, draws the
 /// screen, and carries out the requests.
 package struct TopModel: Sendable {
-  /// A request to the owner of the model, as the effect of a key.
+  /// A request that a key makes to the owner of the model.
   package enum Request: Sendable, Equatable {
     case quit
     /// The owner must draw the whole screen, because another program wrote on the screen.

@@ -5,9 +5,9 @@ import Postgres
 package import Reports
 import Synchronization
 
-/// Reads the data that `haul top` shows, and continues through outages of the database.
+/// Reads the data that `haul top` shows, and continues after outages of the database.
 ///
-/// The reader uses two sessions. One session reads the figures and the running jobs every interval, because these queries are
+/// The reader uses two sessions. One session reads the figures and the running jobs at each interval, because these queries are
 /// fast on any pool. The other session reads data that may be slow. The longer a query of the other session takes, the less
 /// often it runs, so that the query uses at most 5 % of the time of one database process.
 package final class TopReader: Sendable {
@@ -183,7 +183,7 @@ package final class TopReader: Sendable {
     case jobs(TopSearch)
     case detail(Int64)
 
-    /// Returns the least time between two reads.
+    /// Returns the minimum time between two reads.
     func pace(_ interval: Duration) -> Duration {
       switch self {
       case .leader, .waiting, .workers: max(interval, .seconds(5))

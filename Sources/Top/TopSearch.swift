@@ -1,7 +1,7 @@
 package import JobModel
 package import JobQueue
 
-/// A search for jobs, whose result the list of jobs shows. It has no side effects.
+/// A search for jobs. The list of jobs shows its result. It has no side effects.
 package struct TopSearch: Sendable, Hashable {
   /// The part of the pool that `haul top` watches.
   let part: PoolPart
@@ -113,7 +113,7 @@ package struct TopSearch: Sendable, Hashable {
   }
 }
 
-/// The data that are on the screen and must be read.
+/// The data that the screen shows and that must be read.
 package struct TopQuery: Sendable, Equatable {
   package var pane: TopPane
   package var search: TopSearch

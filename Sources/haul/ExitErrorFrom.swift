@@ -16,8 +16,9 @@ import Worker
 
 /// Converts any error to an exit code and a sentence, with advice for the user.
 extension ExitError {
-  /// Creates the exit code and sentence for `error`. `unknownName` is the code for a name that does not exist, `otherVersion`
-  /// the code for a database that does not fit this program. `role` is the role of the database that the command needs.
+  /// Creates the exit code and sentence for `error`. `unknownName` is the code for a name that does not exist. `otherVersion`
+  /// is the code for a database whose version does not fit this program. `role` is the role of the database that the command
+  /// needs.
   ///
   /// The sentence contains no password and no connection string.
   init(
@@ -65,7 +66,7 @@ extension ExitError {
     }
   }
 
-  /// Creates the error for `options` that apply to a single URL, if there is no URL or more than one.
+  /// Creates the error for `options` that need exactly one URL.
   init(needingOneURL options: [String]) {
     self.init(
       .usage,
@@ -116,7 +117,7 @@ extension ExitError {
     self.init(code, Self.sentence(error.message))
   }
 
-  /// Creates the error for an address. A port may be free again soon. Other problems with an address last.
+  /// Creates the error for an address. A port that is in use may soon be free. Other problems with an address are permanent.
   private init(_ error: ListenError) {
     let code: ExitCode =
       switch error {
@@ -193,13 +194,13 @@ extension ExitError {
 }
 
 extension PostgresError {
-  /// Whether the server was reached, but does not permit a statement.
+  /// Whether the server refused a statement because this user has no permission for it.
   var isRefusedStatement: Bool {
     if case .server(let error) = self { error.state == .insufficientPrivilege } else { false }
   }
 }
 
-/// The error if a server does not permit a statement, in a pool whose roles begin with `prefix`.
+/// The error for a statement that the server refused for lack of permission. The role names of the pool begin with `prefix`.
 struct RefusedStatement: Error {
   let prefix: String
   let refusal: PostgresError

@@ -102,7 +102,7 @@ enum Haul {
           CommandNode(WorkerCommand.self), CommandNode(CoordinatorCommand.self),
           CommandNode(DrainCommand.self),
           CommandNode(
-            group: "rescue", "Hand the jobs of a hanging worker to other workers.",
+            group: "rescue", "Hand the jobs of a hung worker to other workers.",
             [CommandNode(RescueWorkerCommand.self)]),
         ]),
       CommandSection(
@@ -133,8 +133,8 @@ enum Haul {
         ]),
     ])
 
-  /// Runs the command on Swift's threads while the main thread waits for signals. No code may need the main actor, because it
-  /// never runs.
+  /// Runs the command on Swift's threads while the main thread waits for signals. No code may need the main actor, because the
+  /// main actor never runs.
   static func main() {
     // A parent may have left SIGCHLD ignored (trap '' CHLD). The kernel then discards the exit statuses of children (wait(2)).
     _ = signal(SIGCHLD, SIG_DFL)

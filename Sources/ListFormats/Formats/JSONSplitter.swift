@@ -44,7 +44,7 @@ struct JSONSplitter: ListSplitter {
       if !object.isListAlone(choices) { return false }
       return next == nil ? (isWhole ? true : nil) : false
     }
-    // A faulty line of JSON has another object below it. The first line of an object that spans lines does not.
+    // In faulty lines of JSON, the next line begins another object. If one object spans several lines, the next line does not.
     return next == nil && !isWhole ? nil : next != UInt8(ascii: "{")
   }
 

@@ -1,4 +1,4 @@
-/// A line of a list, without its end.
+/// A line of a list, without the line ending.
 struct ListLine: Equatable {
   /// The number of the line, counted from 1.
   var number: Int
@@ -29,7 +29,7 @@ protocol ListSplitter: Sendable {
 }
 
 /// Splits bytes that arrive in pieces into lines. Holds the current piece and at most one unfinished line. Lines end in LF or
-/// CR LF, and the last line may have no end. A byte order mark at the very start is dropped.
+/// CR LF, and the last line may have no ending. A byte order mark at the very start is dropped.
 struct LineSplitter: ListSplitter {
   /// The maximum length of a line in most lists, in bytes, without the line ending.
   static let longestLine = 64 << 10
@@ -57,7 +57,7 @@ struct LineSplitter: ListSplitter {
 
   mutating func next() -> ListLine? {
     let end = buffer[start...].firstIndex(of: UInt8(ascii: "\n"))
-    // An unfinished line may still include the CR of its end.
+    // An unfinished line may still include the CR of its line ending.
     if end == nil, !isEnded, buffer.count - start > longest + 1 {
       isSkipping = true
       start = buffer.count

@@ -24,7 +24,7 @@ struct ListMember: Sendable, Equatable {
     "sha-256": "sha-256", "sha256sum": "sha-256", "sha512": "sha-512", "sha-512": "sha-512",
   ]
 
-  /// Stores a value, which is not empty, in the entry.
+  /// Stores a value in the entry. The value must not be empty.
   func put(_ text: String, into entry: inout ListEntry) throws(ListFault) {
     guard field == .option(.digest) else { return try field.put(text, into: &entry) }
     if Self.absent.contains(text.lowercased()) { return }

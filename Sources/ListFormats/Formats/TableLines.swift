@@ -1,7 +1,7 @@
 import HaulSystem
 
 /// Parses `ListFormat.csv`: a table with one record per line, with or without a header (RFC 4180, and the variants of
-/// spreadsheets and other programs). A quoted field must end on its line, because no value of an entry contains a line end.
+/// spreadsheets and other programs). A quoted field must end on its line, because no value of an entry contains a line ending.
 struct TableLines: ListParser {
   private let choices: ListColumns
   /// The way to split lines, or nil until the first line shows it.

@@ -11,7 +11,7 @@ import Worker
 package final class GetProgress: Sendable {
   private struct State {
     var tally: GetTally
-    /// The running transfers by token.
+    /// The running transfers. The key is the token.
     var running: [Int64: Running] = [:]
     var total = RateMeter()
     var isStopping = false

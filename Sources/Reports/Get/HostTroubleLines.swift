@@ -2,7 +2,7 @@ import HaulTransfer
 package import JobModel
 import Terminal
 
-/// Limits the number of lines about files of hosts that have problems. For each host and reason, the first ``most`` lines are
+/// Limits the number of lines about files whose host has problems. For each host and reason, the first ``most`` lines are
 /// shown and the other files are counted. Errors that concern only one file are always shown.
 package struct HostTroubleLines {
   /// The maximum number of lines for each host and reason.

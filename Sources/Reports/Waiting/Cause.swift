@@ -41,7 +41,7 @@ package struct AskedJobs: Sendable {
   /// The names of batches that have both paused and other jobs.
   package var partlyPaused: Set<String> = []
 
-  /// Creates a value without further information.
+  /// Creates the description of the jobs that `selector` selects, without further information.
   package init(_ selector: JobSelector, words: String) {
     self.selector = selector
     self.words = words
@@ -66,8 +66,8 @@ package struct AskedJobs: Sendable {
     }
   }
 
-  /// Returns whether to show an obstacle. A temporary block of a host is hidden if all its jobs wait for their own start times:
-  /// these are shown with their next attempt.
+  /// Returns whether to show an obstacle. A temporary block is hidden if all jobs of the host wait for their own start times,
+  /// because another cause shows their next attempt.
   static func isTold(_ obstacle: Obstacle) -> Bool {
     obstacle.kind != .blocked || obstacle.seconds == nil || obstacle.due != 0
   }
@@ -83,7 +83,8 @@ package struct AskedJobs: Sendable {
     return selector.host == nil ? nil : "this host"
   }
 
-  /// Returns the finding for paused jobs. Its command resumes only jobs that the user asked about, or lists jobs paused by id.
+  /// Returns the finding for paused jobs. The command of the finding resumes only jobs that the user asked about, or lists
+  /// paused jobs.
   private func paused(_ obstacle: Obstacle, isAlone: Bool) -> Obstacle.Finding {
     let list = "--state paused" + (words.isEmpty ? "" : " \(words)")
     if selector.ids != nil {

@@ -11,7 +11,7 @@ package struct JobsStanding {
   package let causes: [Cause]
   /// The number of waiting jobs that nothing blocks.
   private let free: Int
-  /// The number of causes that are missing in ``causes``.
+  /// The number of causes that are missing from ``causes``.
   private let more: Int
   /// A note that says which jobs the numbers cover, if they do not cover all.
   private let note: String?
@@ -19,8 +19,8 @@ package struct JobsStanding {
   /// The maximum number of reasons that the text for people lists.
   package static let mostCauses = 6
 
-  /// Creates a value. `counts` are the counts of jobs that have not ended. `ended` are the counts of jobs that have ended, if
-  /// they were counted.
+  /// Creates the standing. `counts` are the numbers of jobs that have not ended. `ended` are the numbers of jobs that have
+  /// ended, if they were counted.
   package init(
     counts: [(state: JobState, count: Int)], ended: [(state: JobState, count: Int)] = [],
     causes: [Cause] = [], free: Int = 0, more: Int = 0, note: String? = nil

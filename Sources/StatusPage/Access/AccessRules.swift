@@ -1,4 +1,4 @@
-/// A path that the server answers.
+/// A URL path that the server serves.
 enum Endpoint: String, CaseIterable, Sendable {
   case page = "/"
   case state = "/api/state"

@@ -5,8 +5,8 @@ import HaulCLibcrypto
 package struct ListenToken: Sendable {
   /// Lifetime of a session in seconds.
   static let sessionSeconds: Int64 = 12 * 3600
-  /// The least number of characters in a token. A shorter token could be guessed; one longer than `longest` does not fit into
-  /// the form.
+  /// The minimum number of characters in a token. A shorter token could be guessed. A token longer than `longest` does not fit
+  /// into the form.
   private static let shortest = 16
   private static let longest = 4096
 

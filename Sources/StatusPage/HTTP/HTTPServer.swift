@@ -27,7 +27,8 @@ import Synchronization
     desk = RequestDispatcher(handler, connections)
     // The daemon accepts a new connection first. Then another connection is ended to make room.
     let room = haul_http_limits(connections: UInt32(limits.total) + 32, memory: 16 << 10)
-    // The daemon's callbacks use this pointer until `stop` has returned. `stop` keeps `self` alive, and so the dispatcher.
+    // The daemon's callbacks use this pointer until `stop` has returned. `stop` keeps `self` alive, and therefore the
+    // dispatcher too.
     let context = unsafe Unmanaged.passUnretained(desk).toOpaque()
     guard
       let pointer = unsafe haul_http_start(
@@ -177,7 +178,7 @@ private let receivePiece:
     return desk.take(exchange, suspending: handle) ? .YES : .NO
   }
 
-/// MHD_RequestCompletedCallback: the request has ended in any way.
+/// MHD_RequestCompletedCallback: the request has ended, for any reason.
 private let endExchange:
   @convention(c) (
     UnsafeMutableRawPointer?, OpaquePointer?, UnsafeMutablePointer<UnsafeMutableRawPointer?>?,

@@ -7,7 +7,7 @@ final class ReaderPlaces: Sendable {
 
   private let count = Mutex(0)
 
-  /// Takes a place until ``leave()``. Returns false if there is none.
+  /// Takes a place until ``leave()``. Returns false if no place is free.
   func enter() -> Bool {
     count.withLock { count in
       guard count < Self.most else { return false }

@@ -43,7 +43,7 @@ package enum MetricsFormat: Sendable, CaseIterable {
     return self == .openMetrics ? text + "# EOF\n" : text
   }
 
-  /// Returns the name of a family in its description. OpenMetrics leaves out the ending of the samples.
+  /// Returns the name of a family for its HELP and TYPE lines. In OpenMetrics, this name lacks the ending of the sample names.
   private func described(_ family: MetricFamily) -> String {
     let ending =
       switch family.kind {

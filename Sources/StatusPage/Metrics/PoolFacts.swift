@@ -3,7 +3,7 @@ import JobQueue
 
 /// Facts that are read often. The cost of reading them does not depend on the number of jobs.
 struct LiveFacts: Sendable {
-  /// The database and its server as people know them.
+  /// The database and its server, in the form that people read.
   var pool: String
   var totals: PoolTotals
   var workerCounts: [WorkerCount]
@@ -17,7 +17,7 @@ struct LiveFacts: Sendable {
   static let mostRunning = 100
 }
 
-/// Facts that count rows. More jobs take longer to count, so they are read less often.
+/// Facts that need rows to be counted. Counting takes longer if there are more jobs, so these facts are read less often.
 struct CountedFacts: Sendable {
   var queues: [QueueRow]
   /// The oldest waiting job of each queue in which jobs wait.

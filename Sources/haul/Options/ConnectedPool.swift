@@ -2,7 +2,7 @@ import Postgres
 import Synchronization
 import Terminal
 
-/// The pool that this process is connected to, for its output. A command uses only one pool.
+/// The pool that this process is connected to. Output and messages name it. A command uses only one pool.
 enum ConnectedPool {
   private static let database = Mutex<String?>(nil)
 

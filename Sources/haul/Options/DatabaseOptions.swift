@@ -109,8 +109,8 @@ struct DatabaseOptions: OptionGroup {
     }
   }
 
-  /// Returns the error for a refused statement with the pool's role prefix. It needs a separate connection, and returns nil
-  /// without one.
+  /// Returns the error for a refused statement with the pool's role prefix. This needs a separate connection. Returns nil if
+  /// that connection fails.
   private func refusal(_ error: PostgresError, _ conninfo: String) async -> (any Error)? {
     guard let connection = try? await Connection.connect(configuration(conninfo)) else {
       return nil
@@ -149,7 +149,7 @@ struct DatabaseOptions: OptionGroup {
     }
   }
 
-  /// Returns the sentence with the names of the variables that name the database, if the user named it in libpq's environment.
+  /// Replaces option names in `sentence` with libpq's environment variables, if these variables name the database.
   private static func naming(_ place: Place, _ sentence: String) -> String {
     guard case .named("") = place else { return sentence }
     let names = variables.filter { $0 != "HAUL_DATABASE_URL" }

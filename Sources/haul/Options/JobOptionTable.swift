@@ -133,7 +133,7 @@ enum Answer: String, CaseIterable, OptionValue { case yes, no }
 
 extension CollisionPolicy: OptionValue {}
 
-/// The number of failures that a job may have.
+/// The maximum number of failed attempts of a job.
 struct AttemptCount: OptionValue {
   static let expected = "a whole number from 1 to 1000"
 

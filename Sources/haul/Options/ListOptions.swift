@@ -13,7 +13,7 @@ struct ListOptions: OptionGroup {
     .from(.files),
     .value(
       "format", "<format>", \.format,
-      "The format of the list. Default: Haul recognizes the format by the content."),
+      "The format of the list. Default: Haul detects the format from the content."),
     .value(
       "url-column", "<column>", \.url,
       "The column with the URLs in a table or JSON list: its name, or its number from 1."),

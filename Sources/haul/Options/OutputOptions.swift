@@ -61,12 +61,12 @@ struct OutputOptions: OptionGroup {
     try StandardStream.output.write(isJSON ? Self.json(members) : sentence + "\n")
   }
 
-  /// Returns one object and a line end. Its last member names the pool.
+  /// Returns one object on a line of its own. The last member of the object names the pool.
   static func json(_ members: [JSONValue.Member]) -> String {
     JSONValue.object(members + ConnectedPool.members).line + "\n"
   }
 
-  /// The screen behind standard output.
+  /// The screen to which standard output goes.
   static var screen: Screen {
     Screen(.output, environment: ProcessInfo.processInfo.environment)
   }

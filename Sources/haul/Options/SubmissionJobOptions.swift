@@ -25,7 +25,7 @@ extension SubmissionJobOptions {
 
   /// Returns the options with checked headers.
   ///
-  /// - Throws: if a header must not be sent.
+  /// - Throws: `ExitError` for a header that is not allowed.
   func options() throws(ExitError) -> JobOptions {
     var options = given
     do throws(RequestField.Problem) {

@@ -308,7 +308,7 @@ struct GetCommand: HaulCommand {
     }
   }
 
-  /// Reads the lines of the list or command line. Returns none for an empty list, which it reports.
+  /// Reads the lines of the list or command line. If a list is empty, shows a message and returns no lines.
   private func readLines(_ display: ProgressDisplay) async throws -> [SubmitLine] {
     var reader = SubmissionReader(
       label: "haul get", naming: tree ? .tree : .flat, participle: "downloaded",
@@ -316,7 +316,7 @@ struct GetCommand: HaulCommand {
       describe: { ExitError(from: $0).message ?? "" })
     reader.schemes = WebURL.webSchemes.union(requests.schemes.map(\.argument))
     reader.choices = list.choices
-    // The server's names replace these names.
+    // With --content-disposition, names from the server replace these names.
     reader.numbersDoubleNames = rename || choices.given.contentDisposition == true
     if let input = list.input {
       return try await reader.lines(ofList: input, skipsWrong: list.skipBad)

@@ -29,7 +29,7 @@ extension SubmitCommand {
 
     A list has one URL per line. Haul skips blank lines and lines that start with #. If tabs separate several \
     URLs on a line, the first URL is the URL of the job and the others are mirrors. Haul tries them from left \
-    to right. Haul recognizes these other formats by the content:
+    to right. Haul also detects these formats from the content:
 
       an aria2 input file     Haul reads out, dir, checksum, header, referer
                               and user-agent

@@ -129,7 +129,7 @@ struct SubmitCommand: HaulCommand {
   }
 
   /// Reads as much as possible before asking the database. Mistakes in a list are reported later, together with lines that
-  /// contradict the queue.
+  /// conflict with existing jobs.
   private func begin(
     _ display: ProgressDisplay, _ problems: LineProblems, _ reach: AskedReach
   ) async throws -> Lines {
@@ -159,7 +159,7 @@ struct SubmitCommand: HaulCommand {
     }
   }
 
-  /// Returns the name of a submitted line, to begin a sentence.
+  /// Returns the beginning of a message about a submitted line, such as `list.txt:7: `.
   private func place(_ line: Int) -> String {
     if let input = list.input { return "\(ListSource(argument: input).name):\(line): " }
     return urls.count == 1 ? "" : "URL \(line): "

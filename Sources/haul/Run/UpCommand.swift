@@ -115,7 +115,7 @@ struct UpCommand: HaulCommand {
     directory == FileManager.default.currentDirectoryPath + "/downloads"
   }
 
-  /// The addresses that workers may connect to. The text follows the number of connections per host.
+  /// The sentence about the addresses that workers may connect to, without its full stop.
   private var rules: String {
     let allowed = networks.map(\.description).joined(separator: ", ")
     return networks.isEmpty

@@ -3,9 +3,9 @@ import HaulSystem
 import JobQueue
 
 extension JobQueue {
-  /// Returns a note if no job is on `host`, a name or pattern that an operator has just set or blocked: the host may be
-  /// misspelt, or its jobs may come later. Returns nil if a job is on the host. `undo` is the command that reverts the change,
-  /// without the host.
+  /// Returns a note if no job has the host `host`, which an operator has just set or blocked. The host may be misspelt, or its
+  /// jobs may come later. `host` is a name or a pattern. Returns nil if a job has this host. `undo` is the command that reverts
+  /// the change, without the host.
   func note(onHost host: String, undo: String) async throws -> String? {
     guard host != "*", try await !hasJobs(onHost: host) else { return nil }
     let absence =

@@ -82,13 +82,13 @@ struct StoreInitCommand: HaulCommand {
     return "; created \(names.joined(separator: " and "))"
   }
 
-  /// The text if no queue was created, because another store's queue has the name.
+  /// The text if no queue was created, because another store's queue has this name.
   private var noQueue: String {
     "; no queue uses this store yet, because the queue \(store.argument) belongs to another store. Create a queue with: "
       + "haul queue create NAME --store \(store.argument)"
   }
 
-  /// Returns the existing queues named like the store, or `default`.
+  /// Returns which of two queues exist: the queue with the name of the store, and the queue `default`.
   private func queues(_ queue: JobQueue) async throws -> [String] {
     var names: [String] = []
     for name in store.argument == "default" ? ["default"] : [store.argument, "default"] {

@@ -6,7 +6,7 @@ import Stores
 /// The stores whose files this machine can read.
 struct VerifyStores: Sendable {
   private var verifiers: [String: [FileVerifier]] = [:]
-  /// The names of stores with further instances that are not in ``instances``.
+  /// The names of stores that have further instances, which this machine cannot read.
   private var incomplete: Set<String> = []
   /// The ids of the store instances that this machine can read.
   private(set) var instances: [Int] = []

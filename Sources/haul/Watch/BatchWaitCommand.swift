@@ -38,7 +38,7 @@ struct BatchWaitCommand: HaulCommand {
 }
 
 extension DatabaseOptions {
-  /// Returns each of these batches once.
+  /// Returns the names in `given` without repeats.
   /// - Throws: `JobQueueError.noSuchName` for a batch that does not exist.
   func batches(_ given: [String]) async throws -> [String] {
     var names: [String] = []

@@ -47,7 +47,7 @@ struct HistoryCommand: HaulCommand {
     )
   }
 
-  /// Prints each command that was asked for.
+  /// Prints each requested command of the history.
   private func show() async throws {
     let rows = try await database.withQueue { [ids] queue in
       var rows: [OperationRow] = []

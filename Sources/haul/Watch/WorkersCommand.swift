@@ -19,7 +19,7 @@ struct WorkersCommand: HaulCommand {
       stopped   it has stopped gracefully
 
     RUNNING shows 16+2 if 16 jobs run and 2 more wait for a disk or for a host that does not answer. OF is the \
-    limit of --concurrency. SEEN is the time since the last heartbeat.
+    value of --concurrency. SEEN is the time since the last heartbeat.
 
     Haul does not list workers that stopped or died, but prints their number on standard error. To list these \
     workers too, use --all or give their ids. Without --all, the output of --json also leaves out these \
