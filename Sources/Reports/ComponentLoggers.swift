@@ -53,7 +53,8 @@ package final class ComponentLoggers: Sendable {
       guard let left = lines.withLock({ $0.endRound() }) else { continue }
       // A report that cannot be written is lost, like any other line of the log.
       StandardStream.say(
-        "\(prefix("pool"))lines not shown in 5 s: \(left). Use --log-level debug to see each line\n")
+        "\(prefix("pool"))lines not shown in 5 s: \(left). Use --log-level debug to see each line\n"
+      )
     } while !Task.isCancelled
   }
 
