@@ -46,7 +46,8 @@ package enum CheckVerdicts {
     return [
       facts.hasSchema
         ? .warn(
-          "encoding", "\(facts.encoding): the database may cut or refuse texts in other alphabets",
+          "encoding",
+          "\(facts.encoding): the database may truncate or refuse text in other alphabets",
           "\(advice), and submit the jobs to the new database.")
         : .fail("encoding", facts.encoding, "\(advice).")
     ]

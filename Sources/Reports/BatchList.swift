@@ -73,8 +73,8 @@ extension BatchRow {
       held > 0
       ? "\(counted(Int(held), "job"))\(orMore) of the batch \(batch) \(held == 1 ? "is" : "are") paused"
       : "the batch \(batch) is being paused"
-    return "\(others). The jobs that you submitted now are not paused. To pause them too, run: "
-      + "haul pause --batch \(shellWord(batch))"
+    return "\(others). The jobs that you have just submitted are not paused. To pause them too, "
+      + "run: haul pause --batch \(shellWord(batch))"
   }
 
   /// The text for a batch without jobs of its own: all its lines were already jobs of other batches.

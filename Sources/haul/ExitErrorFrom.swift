@@ -60,7 +60,7 @@ extension ExitError {
     case is DecodingError:
       self.init(
         .configuration,
-        "this program does not understand the answer of the database, because the database has another version of Haul. Run "
+        "this program does not understand an answer of the database, because the schema is from another Haul version. Run "
           + "'haul migrate', or use the Haul version that last migrated the database.")
     default: self.init(.tryAgain, "\(error)")
     }

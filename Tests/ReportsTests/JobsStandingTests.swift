@@ -66,7 +66,7 @@ struct JobsStandingTests {
       standing.text(of: "")
         == """
         1 job runs. 3 jobs have the state running, but no worker runs them.
-        3 jobs: The workers of these jobs of the queue docs are dead, and no worker or coordinator is running to take over the jobs. Start one with: haul worker --store 'main=/srv/my files'
+        3 jobs: The workers that ran these jobs of the queue docs are dead, and no worker or coordinator is running to take over the jobs. Start one with: haul worker --store 'main=/srv/my files'
         """
     )
     #expect(

@@ -136,7 +136,7 @@ struct TopFrameTests {
   @Test func `a batch with paused jobs or under a paused queue says so`() throws {
     let rows: [BatchRow] = try Sample.decoded(Sample.batches)
     let end =
-      ". The jobs that you submitted now are not paused. To pause them too, run: haul pause --batch "
+      ". The jobs that you have just submitted are not paused. To pause them too, run: haul pause --batch "
     #expect(rows[0].noteOnSubmission == "the batch monday is being paused\(end)monday")
     #expect(rows[1].noteOnSubmission == "25 jobs of the batch sunday are paused\(end)sunday")
     let text = Sample.batches.replacingOccurrences(

@@ -119,7 +119,7 @@ extension Obstacle {
   }
 
   private var lost: Finding {
-    let cause = "the workers of these jobs of the queue \(name) are dead"
+    let cause = "the workers that ran these jobs of the queue \(name) are dead"
     guard leaderless == true else {
       return Finding("\(cause). Haul queues these jobs again within seconds")
     }

@@ -123,7 +123,7 @@ struct PoolMetrics: Sendable {
         AttemptResult.ended.map { ($0.rawValue, Double(attempts[$0] ?? 0)) }),
       MetricFamily(
         "haul_handoffs_total",
-        "Attempts with the result released or rescued after which another attempt continued the job.",
+        "Released or rescued attempts whose job another attempt continued.",
         Double(counted.attempts.map(\.takenOver).reduce(0, +))),
       MetricFamily(
         "haul_fetched_bytes_total",

@@ -127,10 +127,10 @@ struct DatabaseOptions: OptionGroup {
     case (.standing, .invalidCatalogName?):
       return ExitError(
         .unavailable,
-        "no pool runs here. Only 'haul get' runs, and each 'haul get' shows its progress in its own terminal. "
+        "no pool is running here. Only 'haul get' is running, and each 'haul get' shows its progress in its own terminal. "
           + advice)
     case (.usual, nil):
-      return ExitError(.unavailable, "no pool runs here and no database is named. \(advice)")
+      return ExitError(.unavailable, "no pool is running here and no database is named. \(advice)")
     case (.usual, _):
       let reason = ExitError(from: PostgresError.connecting(state, text))
       let advice =
@@ -139,7 +139,7 @@ struct DatabaseOptions: OptionGroup {
         : advice
       return ExitError(
         reason.code,
-        "no pool runs here and no database is named. The PostgreSQL of this machine refuses the connection: "
+        "no pool is running here and no database is named. The PostgreSQL of this machine refuses the connection: "
           + "\(text). \(advice)")
     default:
       let reason = ExitError(from: PostgresError.connecting(state, text))

@@ -21,7 +21,7 @@ struct HistoryCommand: HaulCommand {
   ]
   static let options: [Option<Self>] =
     [
-      .value("batch", "<name>", \.batch, "Only commands that name this batch.").from(
+      .value("batch", "<name>", \.batch, "List only commands that name this batch.").from(
         .names("batch"))
     ] + group(\.limit) + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [

@@ -31,7 +31,7 @@ struct EmbeddedDatabaseTests {
       #expect(none.exit == .code(69))
       #expect(
         none.standardError == [
-          "haul \(command): no pool runs here. Only 'haul get' runs, and each 'haul get' shows its progress in its own "
+          "haul \(command): no pool is running here. Only 'haul get' is running, and each 'haul get' shows its progress in its own "
             + "terminal. Start a pool with 'haul up', or name a database with --database."
         ])
     }
@@ -86,7 +86,7 @@ struct EmbeddedDatabaseTests {
     #expect(output.exit == .code(69))
     #expect(
       output.standardError == [
-        "haul queues: no pool runs here and no database is named. Start a pool with 'haul up', or name a "
+        "haul queues: no pool is running here and no database is named. Start a pool with 'haul up', or name a "
           + "database with --database."
       ])
     #expect(try FileTree.files(below: root.path) == [])

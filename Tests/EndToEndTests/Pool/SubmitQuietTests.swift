@@ -30,7 +30,7 @@ struct SubmitQuietTests {
         let beside = try await pool.haul(["submit", "--batch", "films"] + url)
         #expect(
           beside.notices == [
-            "haul submit: 1 job of the batch films is paused. The jobs that you submitted now are not paused. To pause them too, run: haul pause --batch films"
+            "haul submit: 1 job of the batch films is paused. The jobs that you have just submitted are not paused. To pause them too, run: haul pause --batch films"
           ])
       }
       let queue: String = try await pool.value("SELECT queue FROM haul.jobs LIMIT 1")

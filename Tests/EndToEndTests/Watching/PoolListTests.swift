@@ -209,7 +209,7 @@ import Testing
       #expect(output.exit == .code(78))
       #expect(
         output.standardError == [
-          "haul batches: this program does not understand the answer of the database, because the database has another version of Haul. Run 'haul migrate', or use the Haul version that last migrated the database."
+          "haul batches: this program does not understand an answer of the database, because the schema is from another Haul version. Run 'haul migrate', or use the Haul version that last migrated the database."
         ])
     }
   }
