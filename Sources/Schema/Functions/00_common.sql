@@ -1,4 +1,4 @@
--- Shared by the other functions. Files are applied in the order of their names.
+-- Functions that the other files use. Haul applies the files in the order of their names.
 --
 -- SQLSTATEs that Haul defines:
 -- HA001 unknown worker or wrong secret    HA005 wrong isolation level
@@ -10,9 +10,9 @@
 -- pool → submission → host_name (in name order) → batch → worker_call → worker
 -- → lease (job order) → outcome, held (job order) → dedupe (key order) → job → scheduled (job order)
 -- → ready (job order) → host (id order) → lane_key → lane (key order, in one pass)
--- Rows that the session itself has just inserted do not count. For example, end_leases() inserts rows and then locks
--- jobs. A lane is the waiting jobs of one queue for one host and store instance (a directory of a store). A claim is
--- the work of a worker's call that takes waiting jobs.
+-- The order does not apply to rows that the session itself has just inserted. For example, end_leases() inserts rows
+-- and then locks jobs. A lane contains the waiting jobs of one queue for one host and store instance (a directory of a
+-- store). A claim is the part of a worker's call that takes waiting jobs.
 --
 -- 1. A session that has locked a lane never waits for a row of `ready`: claims and promote() use SKIP LOCKED there.
 -- promote() moves a row to another lane only while it has locked both lanes. A session that inserts rows into `ready`
@@ -137,8 +137,8 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 COMMENT ON FUNCTION haul.starts(interval, integer, timestamptz, timestamptz) IS
   'Returns how many transfers to a host may start at p_now. If the result is below 1, none may start yet; NULL = no '
-  'limit. p_interval: minimum time between two starts; 0 = no limit. p_burst: how many transfers may start at once '
-  'after a time without starts. p_next_start: the column next_start of the table host.';
+  'limit. p_interval: minimum time between two starts; 0 = no limit. p_burst: how many transfers may start together '
+  'after a period without starts. p_next_start: the column next_start of the table host.';
 
 CREATE OR REPLACE FUNCTION haul.next_start(p_interval interval, p_burst integer, p_next_start timestamptz)
 RETURNS timestamptz
@@ -151,8 +151,8 @@ COMMENT ON FUNCTION haul.next_start(interval, integer, timestamptz) IS
 CREATE OR REPLACE FUNCTION haul.successes_to_grow() RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$ SELECT 20 $$;
 COMMENT ON FUNCTION haul.successes_to_grow() IS
-  'Returns a number of completed jobs. After this many completed jobs of a host, Haul raises a lowered limit of the '
-  'host by 1. A failure that blocks the host resets the count to 0.';
+  'Returns how many jobs of a host must complete before Haul raises a lowered limit of the host by 1. A failure that '
+  'blocks the host resets the count to 0.';
 
 CREATE OR REPLACE FUNCTION haul.url_directory(p_url text) RETURNS uuid
 LANGUAGE sql IMMUTABLE
@@ -192,9 +192,9 @@ LANGUAGE sql STABLE AS $$
   ORDER BY l.instance DESC LIMIT 1
 $$;
 COMMENT ON FUNCTION haul.lane_now(integer, integer, integer) IS
-  'Returns the newest version of a lane''s row in the same way as host_now(). A lane is the waiting jobs of one queue '
-  'for one host and store instance (a directory of a store; 0 = any). place: the ctid of the row. Returns no row if '
-  'the lane does not exist. Locks nothing.';
+  'Returns the newest version of a lane''s row in the same way as host_now(). A lane contains the waiting jobs of one '
+  'queue for one host and store instance (a directory of a store; 0 = any). place: the ctid of the row. Returns no row '
+  'if the lane does not exist. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.policy_of(p_host text) RETURNS TABLE (cap integer, min_interval interval, burst integer)
 LANGUAGE sql STABLE AS $$
@@ -259,7 +259,7 @@ BEGIN
   FROM unnest(p_hosts, p_queues, p_instances, p_priorities, p_heads) AS u(host, queue, instance, priority, head)
   WHERE NOT EXISTS (SELECT FROM haul.lane_now(u.host, u.queue, u.instance));
 
-  -- A claim that holds one of these lanes now has not seen the new jobs. So wait until this claim ends, and read the
+  -- A claim that has locked one of these lanes has not seen the new jobs. So wait until this claim ends, and read the
   -- lane after that. This statement also locks a lane that has changed since the statement began. Whether it also
   -- returns such a lane depends on the version of PostgreSQL, so do not use its result.
   PERFORM FROM unnest(p_hosts, p_queues, p_instances) AS u(host, queue, instance)
@@ -270,7 +270,8 @@ BEGIN
     priority = CASE WHEN n.head IS NULL OR (u.priority, u.head) < (n.priority, n.head) THEN u.priority ELSE n.priority
       END,
     head = CASE WHEN n.head IS NULL OR (u.priority, u.head) < (n.priority, n.head) THEN u.head ELSE n.head END,
-    -- A new priority moves the lane in the index. Its new time must not be one that claims have already passed.
+    -- A new priority moves the lane in the index. Claims may have passed earlier times there, so the new time is not in
+    -- the past.
     next_at = CASE WHEN n.head IS NULL OR u.priority < n.priority
       THEN greatest(n.next_at, clock_timestamp()) ELSE coalesce(n.next_at, clock_timestamp()) END
   FROM unnest(p_hosts, p_queues, p_instances, p_priorities, p_heads) AS u(host, queue, instance, priority, head)
@@ -280,12 +281,13 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.arm(integer[], integer[], integer[], smallint[], bigint[]) IS
-  'Makes lanes due, so that workers claim the jobs of these lanes. A lane is the waiting jobs of one queue for one '
-  'host and store instance (a directory of a store; 0 = any). Call this function for the lanes of rows that you have '
-  'inserted into ready. Also call it for the lanes of a host that was full and allows more transfers again. Creates '
-  'missing lanes. If a job comes before the first job of its lane, by priority and then by id, it becomes the first '
-  'job. Locks rows of lane_key and then rows of lane, both in key order. Call the function once per transaction, after '
-  'everything else that waits for locks. Only haul get calls it more often, because haul get has a queue of its own.';
+  'Makes lanes due, so that workers claim the jobs of these lanes. A lane contains the waiting jobs of one queue for '
+  'one host and store instance (a directory of a store; 0 = any). Call this function for the lanes of rows that you '
+  'have inserted into ready. Also call it for the lanes of a host that was full and allows more transfers again. '
+  'Creates missing lanes. If a job comes before the first job of its lane, by priority and then by id, it becomes the '
+  'first job. Locks rows of lane_key and then rows of lane, both in key order. Call the function once per transaction, '
+  'after everything else that waits for locks. Only haul get calls it more often, because haul get has a queue of its '
+  'own.';
 
 CREATE OR REPLACE FUNCTION haul.authenticate(p_worker bigint, p_secret text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$

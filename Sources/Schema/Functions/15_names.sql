@@ -22,5 +22,5 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp
    ORDER BY w.id DESC LIMIT 100)
 $$;
 COMMENT ON FUNCTION haul.names(text, text) IS
-  'Returns names that begin with p_prefix, at most 100, to complete a command line. p_kind is the kind of names: '
-  'queue, store, batch, policy, worker (ids), host (the hosts of jobs) or listed host (the hosts in the view hosts).';
+  'Returns up to 100 names that begin with p_prefix, to complete a command line. p_kind is the kind of names: queue, '
+  'store, batch, policy, worker (ids), host (the hosts of jobs) or listed host (the hosts in the view hosts).';

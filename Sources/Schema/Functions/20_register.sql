@@ -93,7 +93,7 @@ END
 $$;
 COMMENT ON FUNCTION haul.require_queues(text[], text[]) IS
   'Raises HA003 if a queue does not exist or its store is not in p_stores. A worker for that queue would never get a '
-  'job. Programs that do not pass queue names to register() call this first.';
+  'job. Earlier versions of Haul call this function first, because they do not pass queue names to register().';
 
 -- This session holds an advisory lock until it ends. If the lock is free, the worker process or its connection is gone.
 CREATE OR REPLACE FUNCTION haul.attach_session(p_worker bigint, p_secret text) RETURNS void
@@ -141,7 +141,7 @@ COMMENT ON FUNCTION haul.session_lock(bigint) IS
   'number 0 belongs to the leader, the session that runs maintenance.';
 
 -- A leader may hold its lock for hours if it hangs, or if its connection broke and the server did not notice. Two
--- sessions may run maintenance at the same time, because they wait for each other.
+-- sessions may run maintenance at the same time: one waits for the rows that the other has locked.
 CREATE OR REPLACE FUNCTION haul.lead() RETURNS boolean
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
   SELECT pg_try_advisory_lock(haul.session_lock(0))

@@ -23,7 +23,7 @@ BEGIN
   IF v_pool.single IS NULL THEN
     RETURN false;
   END IF;
-  -- A new statement sees what an earlier session committed here.
+  -- A new statement sees what another session committed while this one waited for the row.
   v_has_crashed := NOT EXISTS (SELECT FROM haul.pulse);
   BEGIN
     -- The name of the WAL file changes immediately when a standby is promoted. pg_control_checkpoint() shows a
@@ -41,9 +41,9 @@ BEGIN
     v_pool.timeline IS NOT NULL AND p.database <> v_pool.database
   INTO v_is_later, v_is_copy FROM haul.pool p;
   IF v_has_crashed THEN
-    -- If the clock was ahead before the crash, times that were written then lie in the future. rescue() must detect
-    -- this, so round_at becomes the latest of these times. Hosts in clock_host do not count: rescue() has detected
-    -- their times before, and mend_hosts() will correct them.
+    -- If the clock was ahead before the crash, times that were written before the crash may be in the future. rescue()
+    -- must detect this, so round_at becomes the latest of these times. Hosts in clock_host do not count: rescue() has
+    -- detected their times before, and mend_hosts() will correct them.
     INSERT INTO haul.pulse (server_start, round_at, grace_until)
     VALUES (pg_postmaster_start_time(), greatest(clock_timestamp(), (SELECT max(w.heartbeat_at) FROM haul.worker w),
       (SELECT max(h.last_start) FROM haul.host h

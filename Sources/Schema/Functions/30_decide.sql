@@ -37,8 +37,8 @@ RETURN CASE WHEN haul.is_silence(p_error, p_status, p_host) AND p_failures NOT I
   ELSE p_error END;
 COMMENT ON FUNCTION haul.error_of(text, integer, text, integer) IS
   'Returns the error class of a failure. The result is silent if is_silence() is true and the host has not answered '
-  'since an earlier failure. Otherwise the result is p_error. The class silent means that the host has a problem, and '
-  'not the job. p_failures: the column failures of the table host.';
+  'since an earlier failure. Otherwise the result is p_error. The class silent means that the host has a problem, not '
+  'the job. p_failures: the column failures of the table host.';
 
 CREATE OR REPLACE FUNCTION haul.keeps_progress(p_error text) RETURNS boolean
 LANGUAGE sql IMMUTABLE
@@ -126,7 +126,7 @@ BEGIN
         state := v_later;
         delay := haul.worker_backoff(p_trouble, p_dice);
       END IF;
-    -- The host serves other transfers meanwhile, and may serve this one when it is alone.
+    -- The host serves other transfers now, and may serve this one when no other runs.
     WHEN p_busy < 5 THEN
       state := v_later;
       delay := haul.job_backoff(p_busy + 1, p_dice);
@@ -149,8 +149,8 @@ COMMENT ON FUNCTION haul.decide(text, text, text, integer, integer, integer, int
   'and rescues counted against the job before this attempt. p_progressed: whether this attempt made durable progress. '
   'p_resumable: whether the job has saved bytes. p_trouble: how long the host, or the workers that tried, have had '
   'problems; NULL = no problems. p_max_host_wait: maximum time that a job waits for a host or a worker. The job fails '
-  'if the host asks for more. p_tries: how many attempts of this job in a row failed because of its host. p_busy: how '
-  'many times the host refused this job before while it served other jobs; NULL = the host did not refuse this attempt '
-  'in this way. p_refused: whether all live workers have refused the job. p_dice: a random number in [0, 1). Returns '
-  'the job''s state and error, whether the attempt counts against the job (charged), the delay until the next attempt, '
-  'and how long to block the host (NULL = do not block it).';
+  'if the host asks for a longer wait. p_tries: how many attempts in a row failed because of the job''s host. p_busy: '
+  'how often the host has already refused this job while it served other jobs; NULL = the host did not refuse this '
+  'attempt in this way. p_refused: whether all live workers have refused the job. p_dice: a random number in [0, 1). '
+  'Returns the job''s state and error, whether the attempt counts against the job (charged), the delay until the next '
+  'attempt, and how long to block the host (NULL = do not block it).';

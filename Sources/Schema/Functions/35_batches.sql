@@ -10,7 +10,8 @@ BEGIN
     SELECT coalesce(j.batch, 0), clock_timestamp(), count(*), 0, 0, 0, 0 FROM new_rows j GROUP BY 1 ORDER BY 1;
   ELSE
     -- A new submission may move a job to another batch. Do not join old and new rows: PostgreSQL reuses the plan for
-    -- later statements, and a plan for one row would read all rows for each of ten thousand.
+    -- later statements. If ten thousand jobs move, a plan that was made for one job would read all rows ten thousand
+    -- times.
     INSERT INTO haul.batch_change (batch, at, jobs, completed, failed, cancelled, bytes)
     SELECT m.batch, clock_timestamp(), sum(m.sign), 0, 0, 0, 0 FROM (
       SELECT coalesce(o.batch, 0) AS batch, -1 AS sign FROM old_rows o
@@ -127,7 +128,7 @@ COMMENT ON FUNCTION haul.roll_up(integer) IS
   'each minute. When all jobs of a batch have ended, notifies the sessions that wait for this batch. Returns the '
   'number of deleted rows. Concurrent calls are safe.';
 
--- Skip locked rows: a session that is withdrawing a job now may wait for a lane that this session has locked.
+-- Skip locked rows: a session that is withdrawing one of the jobs may wait for a lane that this session has locked.
 CREATE OR REPLACE FUNCTION haul.take_ready(p_jobs bigint[]) RETURNS SETOF haul.ready
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -174,7 +175,7 @@ BEGIN
   -- finish.
   WHERE id = p_batch AND (sweep IS NULL OR sweep = 'pause' AND p_what = 'cancel');
   IF NOT FOUND THEN
-    -- If the same command is given again, it also applies to jobs that were submitted since.
+    -- If the same command is given again, it also applies to jobs that were submitted since the first time.
     UPDATE haul.batch SET sweep_below = (SELECT max(j.id) FROM haul.job j WHERE j.batch = p_batch)
     WHERE id = p_batch AND sweep = p_what;
   END IF;
@@ -206,8 +207,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.batch_jobs(integer, bigint, bigint, integer) IS
-  'Returns ids of jobs of a batch, in ascending order: the first p_limit ids that are above p_after and at most '
-  'p_last. {} = there are none. Locks nothing.';
+  'Returns up to p_limit job ids of a batch, in ascending order: those above p_after, up to and including p_last. {} = '
+  'there are none. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.sweep(p_batch integer, p_limit integer, OUT changed integer, OUT more boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off

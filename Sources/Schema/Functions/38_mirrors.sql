@@ -23,8 +23,8 @@ COMMENT ON FUNCTION haul.next_mirror(smallint, jsonb) IS
   'Returns the number of the mirror that follows p_mirror. Returns 0, the job''s own URL, after the last mirror.';
 
 -- Each host has one name. For other spellings, host_of() returns the same name or NULL. It returns NULL for non-ASCII
--- names, percent-encoded names, and IPv4 addresses that are not four decimal numbers. Programs of Haul do not write
--- these.
+-- names, percent-encoded names, and IPv4 addresses that are not four decimal numbers. Programs of Haul never send these
+-- forms.
 CREATE OR REPLACE FUNCTION haul.host_of(p_url text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
@@ -52,9 +52,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.host_of(text) IS
-  'Returns the host name of a URL in the form that the table host uses: in lower case, without the default port and '
-  'the final dot. NULL = the URL has no host, or the host is in a form that Haul does not write, for example with '
-  'non-ASCII letters.';
+  'Returns the host name of a URL in the form that the table host uses: in lower case, without a default port or a '
+  'final dot. NULL = the URL has no host, or the host is in a form that Haul never sends, for example with non-ASCII '
+  'letters.';
 
 CREATE OR REPLACE FUNCTION haul.ipv6_name(p_address text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -110,7 +110,7 @@ BEGIN
   state := p_state;
   delay := p_delay;
   -- decide() does not count this failure against the job, because the host is in trouble. But max_attempts earlier
-  -- failures count.
+  -- failures already count.
   IF v_is_last AND p_urls > 1 AND p_failures >= p_max_attempts AND p_state = 'scheduled' AND NOT p_resumable
     AND haul.is_of_source(p_error) THEN
     state := 'failed';
@@ -140,7 +140,7 @@ COMMENT ON FUNCTION haul.turn_to_mirror(haul.job_state, text, text, interval, in
   'job then. Depends only on its arguments. p_state and p_delay: what decide() returned for this attempt. p_command, '
   'p_error, p_failures, p_max_attempts, p_resumable and p_dice: as for decide(). p_urls: number of URLs of the job. '
   'p_mirror: number of the mirror in use; NULL or 0 = the job''s own URL. p_refusals: number of permanent failures in '
-  'a row before this attempt. If the job switches, it tries the next URL at once. After the last URL, it waits and '
+  'a row before this attempt. If the job switches, it tries the next URL immediately. After the last URL, it waits and '
   'then tries the first URL again. The job fails if its last p_urls attempts have all failed permanently. After an '
   'attempt at the last URL, the job also fails in two cases: if p_max_attempts failures count against it, or if '
   'decide() returned failed for an error that is not permanent.';
@@ -205,8 +205,8 @@ $$;
 COMMENT ON FUNCTION haul.mirror_of(text, jsonb) IS
   'Returns the number of a URL among the mirrors in these options; NULL = the URL is not one of these mirrors.';
 
--- If a failed job leaves a host in trouble for a mirror, untried jobs of this host follow. Jobs with saved bytes or an
--- earlier file stay, because only use_mirrors() prepares such jobs for another URL.
+-- If a failed job switches from a host in trouble to a mirror, untried jobs of this host do the same. Jobs with saved
+-- bytes or an earlier file do not, because only use_mirrors() prepares such jobs for another URL.
 CREATE OR REPLACE FUNCTION haul.jobs_to_move(p_hosts integer[], p_limit integer) RETURNS jsonb
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -233,7 +233,7 @@ $$;
 COMMENT ON FUNCTION haul.jobs_to_move(integer[], integer) IS
   'Returns up to p_limit waiting jobs that may switch to their next URL: [{"job", "queue", "host", "priority", '
   '"mirror", "next_host"}]. p_hosts: hosts in trouble. Returns only untried jobs that wait for one of these hosts and '
-  'have their next URL on a host without trouble. Reads the first 10,000 jobs of each queue. Locks nothing.';
+  'whose next URL is on a host without trouble. Reads the first 10,000 jobs of each queue. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.move_waiting(p_moves jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -241,12 +241,13 @@ SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS
 DECLARE
   v_mine bigint[];
 BEGIN
-  -- Do not wait for rows here: a session that holds a row of one of these jobs may wait for one of the caller's lanes.
+  -- Do not wait for rows here: a session that has locked a row of one of these jobs may wait for one of the caller's
+  -- lanes.
   SELECT array_agg(t.job) INTO v_mine FROM (
     SELECT r.job FROM jsonb_to_recordset(p_moves) AS m(job bigint)
     JOIN haul.ready r ON r.job = m.job JOIN haul.job j ON j.id = m.job
     ORDER BY m.job FOR UPDATE OF r SKIP LOCKED FOR NO KEY UPDATE OF j SKIP LOCKED) t;
-  -- A new statement: an operator or another submission may have changed the jobs since they were chosen.
+  -- Check again in a new statement, because an operator or another submission may have changed the jobs meanwhile.
   WITH mine AS MATERIALIZED (
     SELECT m.* FROM jsonb_to_recordset(p_moves)
       AS m(job bigint, queue integer, host integer, priority smallint, mirror smallint, next_host integer)
@@ -263,6 +264,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.move_waiting(jsonb) IS
-  'Switches waiting jobs to another of their URLs. p_moves: the result of jobs_to_move(). Before this call, the caller '
-  'must call arm() for the lanes (the waiting jobs of one queue for one host) that each job leaves and joins, because '
-  'arm() locks these lanes. Skips jobs that another session has locked, or has changed since jobs_to_move().';
+  'Switches waiting jobs to another of their URLs. p_moves: the result of jobs_to_move(). The caller must first call '
+  'arm() for the old and the new lane of each job, because arm() locks these lanes. A lane contains the waiting jobs '
+  'of one queue for one host. Skips jobs that another session has locked, or has changed since jobs_to_move().';

@@ -1,4 +1,4 @@
--- Ends leases. Finished, released and rescued jobs all come here: a job leaves the state `running` in no other way.
+-- Ends the leases of finished, released and rescued jobs. A job leaves the state `running` in no other way.
 
 CREATE OR REPLACE FUNCTION haul.end_leases(p_worker bigint, p_endings jsonb) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET lock_timeout = '200ms' AS $$
@@ -16,8 +16,8 @@ COMMENT ON FUNCTION haul.end_leases(bigint, jsonb) IS
   'Returns [{"job", "token", "state", "delay": seconds, "cause": error class}]. An ending changes nothing and is '
   'missing from the reply if its token is not the token of the job''s current lease. If the data of a job raise an '
   'error (SQLSTATE class 22, 23 or 54), this job fails with the error class internal and the other leases end '
-  'normally. If another session locks rows of an ending for longer than 200 ms, the lease stays and the ending is '
-  'missing from the reply. Pass this ending to another call. Locks leases in job order.';
+  'normally. If another session locks rows that an ending needs for longer than 200 ms, the lease stays, and the '
+  'ending is missing from the reply. Pass this ending to another call. Locks leases in job order.';
 
 CREATE OR REPLACE FUNCTION haul.end_together(p_worker bigint, p_endings jsonb) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -31,7 +31,8 @@ BEGIN
   IF v_leases IS NULL THEN
     RETURN '[]';
   END IF;
-  -- Read in a new statement: the leases are locked and stay in place, and everything else is read as committed by now.
+  -- Read in a new statement. The locked leases stay in place, and the statement sees the latest committed version of
+  -- everything else.
   WITH decided AS MATERIALIZED (
     SELECT * FROM haul.decide_endings(v_leases, p_endings)
   ), gone AS (
@@ -88,12 +89,12 @@ BEGIN
     jsonb_agg(to_jsonb(g)) INTO v_done, v_moves, v_alike
   FROM (
     SELECT d.host_id, d.queue, d.wait_instance AS instance, d.priority, d.state, d.result, d.error, d.answered,
-      -- Check the rule only for the few transfers that were redirected to another host.
+      -- Call host_to_block() only for the few transfers that were redirected to another host.
       CASE WHEN d.host IS NULL THEN d.host_name ELSE haul.host_to_block(d.worker, d.host_name, d.host) END AS blocks,
       d.range_unsafe, count(*) AS ended,
       min(d.job) AS head,
       max(extract(epoch FROM d.host_delay)) AS delay,
-      -- Only a job's first attempt counts: a URL that the host always refuses says nothing about its limit.
+      -- Count only a job's first refusal: a URL that the host always refuses says nothing about the host's limit.
       count(*) FILTER (WHERE d.busy = 0 AND d.state = 'scheduled' AND NOT d.charged) AS too_many,
       count(*) FILTER (WHERE haul.is_silence(d.error, d.status, d.host)) AS silent
     FROM decided d
@@ -106,9 +107,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.end_together(bigint, jsonb) IS
-  'Implements end_leases() for all leases in p_endings at once. If one of them raises an error, no lease ends.';
+  'Implements end_leases() for all leases in p_endings in one step. If one of them raises an error, no lease ends.';
 
--- The report of one worker must not block a host that others use.
+-- A worker's report must not block a host that only other workers use.
 CREATE OR REPLACE FUNCTION haul.host_to_block(p_worker bigint, p_own text, p_answered text) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -142,10 +143,10 @@ CREATE OR REPLACE FUNCTION haul.lock_leases(p_worker bigint, p_endings jsonb) RE
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
-  -- Lock in job order. If two sessions end one lease, the second finds that the lease does not exist any more.
+  -- Lock in job order. If two sessions end one lease, the second finds that the lease no longer exists.
   RETURN (SELECT array_agg(t.place) FROM (
-    -- Use lists and look up each job by its id: a join with the endings would read all leases. No token belongs to two
-    -- jobs.
+    -- Use lists and look up each job by its id: a join with the endings would read all leases. Two separate lists
+    -- suffice, because no token belongs to two jobs.
     SELECT l.ctid AS place
     FROM haul.lease l
     WHERE l.job = ANY (ARRAY(SELECT e.job FROM jsonb_to_recordset(p_endings) AS e(job bigint)))
@@ -176,10 +177,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.attempt_history(bigint) IS
-  'Returns numbers about the attempts of a job. Ignores forgiven attempts, which no longer count. failures and '
-  'rescues: how many failures and rescues count against the job. trouble: time since the first of the latest attempts '
-  'that all failed because of the host or a worker; NULL = the last attempt has not failed in this way. tries: how '
-  'many of these attempts failed because of the host.';
+  'Summarises the attempts of a job. Ignores forgiven attempts, which no longer count. failures and rescues: how many '
+  'failures and rescues count against the job. trouble: for how long every attempt has failed because of the host or a '
+  'worker; NULL = the last attempt did not fail in this way. tries: how many of these attempts failed because of the '
+  'host.';
 
 -- This is plpgsql, because PostgreSQL plans an SQL function at each call. The settings of the caller determine the
 -- plan. It is STABLE, so that it reads job, host and checkpoint as the calling statement sees them, after the leases
@@ -216,14 +217,14 @@ BEGIN
       coalesce(e.resumed_at, l.resumed_at) AS began_at,
       -- For a dead worker, use the bytes that it had reported or made durable.
       coalesce(e.fetched, greatest(p.bytes, haul.range_bytes(c.durable)) - l.resumed_at, 0) AS seen,
-      -- The host refused this job for now, while other transfers of the host continue.
+      -- If the host refused only this job while its other transfers continue: how often it did so before.
       CASE WHEN e.status = 503 AND e.error = 'http_5xx' AND e.host IS NULL AND e.retry_after IS NULL AND h.in_flight > 1
         THEN (SELECT count(*) FROM haul.attempt a WHERE a.job = l.job AND NOT a.forgiven AND NOT a.charged
           AND a.status = 503 AND a.error = 'http_5xx')::integer END AS busy,
       j.options, haul.url_in_use(j.url, j.options, j.mirror) AS url, j.mirror, j.path AS job_path,
       h.name AS host_name, greatest(h.failures, 0) AS host_failures,
-      -- Ignore old trouble if the last block ended more than trouble_memory() ago: it says nothing about now. And a job
-      -- cannot have waited for its host longer than the job exists.
+      -- Ignore old trouble if the last block ended more than trouble_memory() ago: it says nothing about the host now.
+      -- And a job cannot have waited for its host longer than the job exists.
       CASE WHEN h.blocked_until > clock_timestamp() - haul.trouble_memory()
         THEN greatest(h.trouble_since, j.submitted_at) END AS trouble_since
     FROM unnest(p_leases) AS u(place)
@@ -247,7 +248,7 @@ BEGIN
     coalesce(d.host_delay, t.host_delay), d.error,
     d.rescues,
     -- The job's own host has answered, whatever the answer was. A web page instead of the file does not count, because
-    -- a network on the way may have sent the page.
+    -- it may be the login page of a network.
     n.result = 'completed' OR n.status IS NOT NULL AND n.host IS NULL
       AND coalesce(haul.disposition(n.error) NOT IN ('host', 'worker') AND n.error <> 'suspect_page', true),
     coalesce(t.moves, false), t.mirror, CASE WHEN t.moves THEN t.next_host ELSE n.host_id END, n.keeps

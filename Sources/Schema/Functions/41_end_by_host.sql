@@ -51,8 +51,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.end_by_host(bigint, jsonb) IS
-  'Implements end_leases() for one host after another. Begins no further host after half a second. Leases that have '
-  'not ended by then, or whose rows another session has locked, stay and are missing from the reply.';
+  'Implements end_leases() for one host after another. Does not continue with another host after half a second. Leases '
+  'that have not ended by then, or whose rows another session has locked, stay and are missing from the reply.';
 
 CREATE OR REPLACE FUNCTION haul.end_each(p_worker bigint, p_endings jsonb) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -80,7 +80,7 @@ COMMENT ON FUNCTION haul.end_each(bigint, jsonb) IS
   'an error of SQLSTATE class 22, 23 or 54. Raises other errors, such as a full disk or a deadlock, because they are '
   'not the job''s fault. Stops if another session has locked the host.';
 
--- The job's own data are suspect, so nothing here reads them.
+-- The job's own data may have caused the error, so this function does not read them.
 CREATE OR REPLACE FUNCTION haul.set_aside(p_worker bigint, p_job jsonb, p_token jsonb, p_reason text) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$

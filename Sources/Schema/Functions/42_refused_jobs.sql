@@ -14,6 +14,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.is_refused_by_all(bigint, bigint, integer, text) IS
-  'Returns whether no live worker of a queue has the right to write the file of a job. Returns true if p_error, the '
+  'Returns whether no live worker of a queue has permission to write the file of a job. Returns true if p_error, the '
   'error of worker p_worker, is not_permitted and every other live worker of the queue has failed with the same error '
   'for this job. Draining workers do not count.';
