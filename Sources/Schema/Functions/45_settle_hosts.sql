@@ -45,7 +45,7 @@ BEGIN
     WHERE n.name = ANY (v_blocked) AND n.id <> ALL (v_ids);
   END IF;
   PERFORM FROM unnest(v_ids) AS u(id) CROSS JOIN LATERAL haul.host_now(u.id) n JOIN haul.host h ON h.ctid = n.place
-  ORDER BY u.id FOR UPDATE OF h;  -- also locks rows that have changed meanwhile, but may not return them
+  ORDER BY u.id FOR UPDATE OF h;  -- also locks rows that have changed meanwhile, but does not always return them
 
   v_freed := haul.give_back_places(p_done);
   IF v_blocked IS NOT NULL THEN
@@ -74,9 +74,9 @@ END
 $$;
 COMMENT ON FUNCTION haul.settle_hosts(jsonb) IS
   'Updates the hosts of ended leases, as the second half of end_leases(). Frees the places that the leases used. A '
-  'place is one of the concurrent transfers that a host allows. Blocks hosts in trouble. Calls arm(), so that workers '
-  'can claim jobs that wait again, and waiting jobs of hosts that were full and have free places now. p_done: one '
-  'element for each group of leases that ended in the same way, with the number of leases ("ended"), the first job '
+  'place is one of the concurrent transfers that a host allows. Blocks hosts in trouble. Calls arm() for jobs that '
+  'wait again, and for hosts that were full and now have free places, so that workers can claim these jobs. p_done: '
+  'one element for each group of leases that ended in the same way, with the number of leases ("ended"), the first job '
   '("head") and "delay", the longest time in seconds to block the host. Locks hosts by id, then lanes (the waiting '
   'jobs of one queue for one host).';
 
@@ -118,7 +118,7 @@ COMMENT ON FUNCTION haul.give_back_places(jsonb) IS
   'number of failures to 0. After successes_to_grow() completed jobs, raises a lowered limit by 1. If a host sent a '
   'transfer no first byte in time, allows this host one transfer at a time until it answers. If a host refused some '
   'requests while others ran, lowers the limit of this host to the number of requests that it served. Returns the ids '
-  'of the hosts that were full and have free places now; NULL = none.';
+  'of the hosts that were full and now have free places; NULL = none.';
 
 CREATE OR REPLACE FUNCTION haul.block_hosts(p_done jsonb, p_now timestamptz) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$

@@ -61,12 +61,12 @@ $$;
 COMMENT ON FUNCTION haul.claim_band(bigint, bigint, integer, boolean, integer, integer, smallint, smallint,
   timestamptz, integer) IS
   'Claims up to p_free_slots jobs of one priority from the lanes of a queue for one store instance (a directory of a '
-  'store; 0 = any). A lane is the waiting jobs of one queue for one host and store instance. Creates leases for call '
-  'p_call of worker p_worker. p_floor: NULL = take the first jobs of each lane. Otherwise take the jobs of one '
-  'priority from each lane, as lower_priority() chooses it. p_since: ignore lanes that were due before this time. '
-  'Claims that look at all lanes find these lanes. Returns the number of jobs and "seen", the due time of the last '
-  'lane that the call read. If another session had locked an earlier lane, "seen" is the due time of that lane. NULL = '
-  'the call read no lane. Skips locked rows and never waits.';
+  'store; 0 = any). A lane contains the waiting jobs of one queue for one host and store instance. Creates leases for '
+  'call p_call of worker p_worker. p_floor: NULL = take the first jobs of each lane. Otherwise take from each lane the '
+  'jobs of the priority that lower_priority() returns. p_since: ignore lanes that were due before this time. A later '
+  'claim that looks at all lanes finds them. Returns the number of jobs and "seen", the due time of the last lane that '
+  'the call read. If another session had locked an earlier lane, "seen" is the due time of that lane. NULL = the call '
+  'read no lane. Skips locked rows and never waits.';
 
 CREATE OR REPLACE FUNCTION haul.choose_jobs(
   p_queue integer, p_instance integer, p_lanes tid[], p_hosts tid[], p_floor smallint, p_depth integer,
@@ -75,7 +75,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $$
 BEGIN
   -- Take one job from each host, then a second from each, and so on. Locked rows keep their ctids, and so do the jobs
-  -- of locked lanes. So reading them by ctid meets no old row versions.
+  -- of locked lanes. So read them by ctid, which meets no old row versions.
   SELECT array_agg(p.job), array_agg(p.place), array_agg(p.host) INTO jobs, places, hosts FROM (
     SELECT r.job, r.place, u.host
     FROM unnest(p_lanes, p_hosts) AS u(place, host)
@@ -102,7 +102,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.choose_jobs(integer, integer, tid[], tid[], smallint, integer, integer, timestamptz) IS
-  'Chooses up to p_free_slots waiting jobs that may start at p_now, about p_depth from each lane. A lane is the '
+  'Chooses up to p_free_slots waiting jobs that may start at p_now, about p_depth from each lane. A lane contains the '
   'waiting jobs of one queue for one host and store instance. p_lanes and p_hosts: the ctids of the lanes and of their '
   'hosts, which the caller must have locked. p_floor: as for claim_band(). Returns the jobs, the ctids of their rows '
   'in the table ready (places), and the ctid of the host of each job; NULL = none. Locks nothing.';
@@ -168,14 +168,14 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.move_lanes_on(integer, integer, tid[]) IS
-  'Records the next waiting job of each lane and when the lane is due. A lane is the waiting jobs of one queue for one '
-  'host and store instance. p_lanes: the ctids of the lanes. The caller must have locked the lanes and their hosts. If '
-  'a lane is empty or its host is full, workers do not claim its jobs until arm() is called for the lane.';
+  'Records the next waiting job of each lane and when the lane is due. A lane contains the waiting jobs of one queue '
+  'for one host and store instance. p_lanes: the ctids of the lanes. The caller must have locked the lanes and their '
+  'hosts. If a lane is empty or its host is full, workers do not claim its jobs until arm() is called for the lane.';
 
 -- A host in trouble gets one job at a time. If that were always the first job, jobs that never succeed, for example at
 -- a closed port, would keep all others from being tried. So pick a random job among the next n jobs, counted from the
--- first job or from a random id between the first and the last. The number n is random too: from 1 to 8192, and each
--- power of two has the same probability. So no run of failing jobs and no gap in the ids hides the other jobs.
+-- first job or from a random id between the first and the last. The number n is random too, from 1 to 8192: each range
+-- between two powers of two is equally likely. So no run of failing jobs and no gap in the ids hides the other jobs.
 CREATE OR REPLACE FUNCTION haul.any_job(p_queue integer, p_host integer, p_instance integer, p_priority smallint,
   p_first bigint)
 RETURNS bigint
@@ -213,8 +213,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, haul, pg_temp SET enable_seqsc
 $$;
 COMMENT ON FUNCTION haul.lower_priority(integer, integer, integer, smallint) IS
   'Looks at the waiting jobs of this queue, host and store instance (a directory of a store; 0 = any). Returns their '
-  'lowest priority number from p_floor on. If there is none, returns their highest priority number below p_floor; NULL '
-  '= no job waits.';
+  'lowest priority number that is p_floor or higher. If there is none, returns their highest priority number below '
+  'p_floor; NULL = no job waits.';
 
 CREATE OR REPLACE FUNCTION haul.claim_order(p_claim bigint, OUT priorities smallint[], OUT floor smallint)
 LANGUAGE plpgsql IMMUTABLE AS $$
@@ -235,11 +235,12 @@ COMMENT ON FUNCTION haul.claim_order(bigint) IS
   'from each lane (the waiting jobs of one queue for one host), so that every job gets its turn.';
 
 -- p_seen holds the pool's record of a worker's earlier claims from a queue. "from": claims look only at lanes that are
--- due at this time or later; the key is "instance:priority". "next": the next such times. "xid" and "at": when "next"
--- was recorded. "look_at": when claim_thoroughly() looks at all lanes again. Earlier claims have read the lanes before
--- "from", so claims do not read an index full of their old entries again. But a transaction that was still running may
--- have made one of these lanes due. So "next" becomes "from" only when all transactions before "xid" have ended and a
--- claim has looked from the old "from" once more. After 5 s, "next" becomes "from" in any case.
+-- due at this time or later; the key is "instance:priority". "next": the times that will replace "from". "xid" and
+-- "at": when "next" was recorded. "look_at": when claim_thoroughly() looks at all lanes again. Earlier claims have read
+-- the lanes before "from", so claims do not read the many old index entries of these lanes again. But a transaction
+-- that was still running may have made one of these lanes due. So "next" becomes "from" only when all transactions
+-- before "xid" have ended and a claim has looked from the old "from" once more. After 5 s, "next" becomes "from" in any
+-- case.
 CREATE OR REPLACE FUNCTION haul.claim_queue(
   p_worker bigint, p_call bigint, p_claim bigint, p_queue integer, p_max_running integer, p_instance integer,
   p_free_slots integer, p_seen jsonb, OUT claimed integer, OUT seen jsonb, OUT held boolean)
@@ -293,7 +294,7 @@ END
 $$;
 COMMENT ON FUNCTION haul.claim_queue(bigint, bigint, bigint, integer, integer, integer, integer, jsonb) IS
   'Claims up to p_free_slots jobs of a queue by priority. Within one priority, jobs with a part file in the worker''s '
-  'own store instance (a directory of a store) come first. p_max_running: the queue''s limit of running jobs; NULL = '
+  'own store instance (a directory of a store) come first. p_max_running: the queue''s limit on running jobs; NULL = '
   'no limit. p_seen: the due times up to which earlier claims have looked; NULL = look at all waiting jobs. Returns '
   'the number of jobs, the new p_seen ("seen"), and whether another session has locked the row of this queue in '
   'queue_gate ("held"). Only queues with a limit have a row in queue_gate. Skips locked rows.';

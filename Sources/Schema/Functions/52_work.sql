@@ -2,7 +2,7 @@ CREATE OR REPLACE FUNCTION haul.leases_of(p_worker bigint, p_call bigint, p_job 
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
-  -- Jobs of one submission usually have the same options, so these are read once.
+  -- Jobs of one submission usually have the same options, so check each different value only once.
   PERFORM haul.readable_options(o.options) FROM (
     SELECT DISTINCT j.options FROM haul.lease l JOIN haul.job j ON j.id = l.job
     WHERE l.worker = p_worker AND l.call = p_call AND (p_job IS NULL OR l.job = p_job) AND j.options <> '{}') o;
@@ -46,8 +46,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.leases_of(bigint, bigint, bigint) IS
-  'Returns the leases that call p_call of a worker created. p_job: only the lease of this job; NULL = all. Each lease '
-  'has everything that the worker needs to start or continue the job; [] = there are none. Locks nothing.';
+  'Returns the leases that call p_call of a worker created; [] = none. Each lease has everything that the worker needs '
+  'to start or continue the job. p_job: only the lease of this job; NULL = all. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.readable_options(p_options jsonb) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -83,7 +83,7 @@ EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit
       CONTINUE;
     END;
     v_bytes := v_bytes + pg_column_size(v_found);
-    -- If one reply cannot hold all jobs, that may be no job's fault.
+    -- Perhaps no job is at fault, but one reply cannot hold all jobs.
     IF v_found IS NULL OR v_claimed <> '{}' AND v_bytes > 16777216 THEN
       v_released := v_released || jsonb_build_object('job', v_lease.job, 'token', v_lease.token, 'result', 'released');
     ELSE
@@ -96,7 +96,7 @@ END
 $$;
 COMMENT ON FUNCTION haul.claimed_by(bigint, bigint) IS
   'Returns the leases of one call of a worker, like leases_of(). If the data of a job raise an error, this job fails '
-  'with the error class internal. If one reply cannot hold all jobs, returns about 16 MiB and releases the rest.';
+  'with the error class internal. If one reply cannot hold all jobs, returns 16 MiB of them and releases the rest.';
 
 CREATE OR REPLACE FUNCTION haul.work(
   p_worker bigint, p_secret text, p_call bigint, p_endings jsonb, p_queues text[], p_free_slots integer)
@@ -114,7 +114,7 @@ DECLARE
 BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.authenticate(p_worker, p_secret);
-  -- Newest version first, as in host_now().
+  -- Read the newest version first, as host_now() does.
   SELECT c.ctid AS place, c.call, c.claims, c.seen, c.held INTO v_last FROM haul.worker_call c
   WHERE c.worker >= p_worker AND c.worker <= p_worker ORDER BY c.worker DESC LIMIT 1 FOR UPDATE;
   IF p_call < v_last.call THEN
@@ -147,7 +147,7 @@ COMMENT ON FUNCTION haul.work(bigint, text, bigint, jsonb, text[], integer) IS
   'names; NULL = all queues whose store the worker mounts. The worker gets no jobs of queues that it has not '
   'registered for, or of stores closed by close_store(). A worker holds at most most_leases() jobs. Returns '
   '{"settled": [{"job", "token", "state", "delay", "cause"}], "claimed": [leases], "contended": true = another session '
-  'held due jobs, ask again soon, "wait": seconds until the next known job is due, "draining", "later": [tokens]}. '
+  'locked due jobs, ask again soon, "wait": seconds until the next known job is due, "draining", "later": [tokens]}. '
   '"later" has leases that another session blocks; pass their endings to a later call. Lost leases are not listed.';
 
 CREATE OR REPLACE FUNCTION haul.claim_jobs(
@@ -179,7 +179,7 @@ BEGIN
     JOIN haul.store_instance i ON i.store = q.store AND i.id = ANY (v_worker.instances)
     WHERE NOT q.paused AND q.deleted_at IS NULL
       AND NOT coalesce(v_worker.closed_stores ? i.id::text, false)
-    ORDER BY -ln(1 - random()) / q.weight  -- the weight of a queue decides how often it is first
+    ORDER BY -ln(1 - random()) / q.weight  -- a queue with a higher weight is first more often
   LOOP
     v_claim := haul.claim_thoroughly(p_worker, p_call, p_claim, v_queue.id, v_queue.max_running, v_queue.instance,
       p_free_slots - claimed, p_seen -> v_queue.id::text);
@@ -202,7 +202,7 @@ BEGIN
       v_looked := v_looked - v_queue.id::text;
     END IF;
   END LOOP;
-  -- Forget queues that have given no jobs for an hour, and those that are gone or closed.
+  -- Forget queues from which no job was claimed for an hour, and those that are deleted, paused or closed.
   seen := v_looked || CASE WHEN claimed >= p_free_slots THEN p_seen - ARRAY(SELECT jsonb_object_keys(v_looked))
     ELSE '{}' END;
   seen := seen - ARRAY(SELECT s.key FROM jsonb_each(seen) s
@@ -212,12 +212,12 @@ END
 $$;
 COMMENT ON FUNCTION haul.claim_jobs(bigint, bigint, bigint, text[], integer, jsonb) IS
   'Claims up to p_free_slots jobs for a worker from its queues. Weights decide how often each queue comes first. '
-  'p_claim: number of the worker''s claim. p_seen: how far earlier claims have looked, by queue. Returns the number of '
-  'jobs, the new "seen", whether other sessions held due jobs, the seconds until the next known job becomes due (NULL '
-  '= unknown), and whether the worker drains. A worker that drains or whose leases have expired gets no jobs.';
+  'p_claim: number of the worker''s claim. p_seen: how far earlier claims have looked in each queue. Returns the '
+  'number of jobs, the new "seen", whether other sessions locked due jobs, the seconds until the next known job '
+  'becomes due (NULL = unknown), and whether the worker drains. A draining or expired worker gets no jobs.';
 
 -- While an old snapshot lasts, the index of due lanes has many old entries of a queue that the worker has claimed from.
--- This function returns such a queue without reading the index. The claim reads it from where earlier claims stopped.
+-- This function returns such a queue without reading the index. The claim reads on from where earlier claims stopped.
 CREATE OR REPLACE FUNCTION haul.queues_to_look_at(p_queues text[], p_seen jsonb) RETURNS TABLE (queue integer)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
@@ -246,7 +246,7 @@ $$;
 COMMENT ON FUNCTION haul.queues_to_look_at(text[], jsonb) IS
   'Returns the queues that a claim looks at. If p_queues is not NULL, these are the queues in p_queues. Otherwise, '
   'these are the queues that have jobs with a due time, and the queues in p_seen. p_seen: how far earlier claims have '
-  'looked, by queue. The claim skips all other queues. Locks nothing.';
+  'looked in each queue. The claim skips all other queues. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.claim_thoroughly(
   p_worker bigint, p_call bigint, p_claim bigint, p_queue integer, p_max_running integer, p_instance integer,
@@ -263,7 +263,7 @@ BEGIN
   complete := claimed < p_free_slots AND NOT held AND coalesce((seen ->> 'look_at')::timestamptz
     NOT BETWEEN clock_timestamp() AND clock_timestamp() + interval '1 minute', true);
   IF complete THEN
-    -- A complete look finds lanes that became due by a late commit or were locked when an earlier claim passed them. It
+    -- A complete look finds lanes that became due in a late commit or were locked when an earlier claim passed them. It
     -- reads all row versions that an old snapshot keeps, so it gets 2 % of the time, but runs at least once a minute.
     v_looked := clock_timestamp();
     v_claim := haul.claim_queue(p_worker, p_call, p_claim, p_queue, p_max_running, p_instance, p_free_slots - claimed,
@@ -322,7 +322,7 @@ END
 $$;
 COMMENT ON FUNCTION haul.settled_before(jsonb) IS
   'Returns the results of those leases in p_endings that an earlier call has ended: [{"job", "token", "state": the '
-  'present state, "cause", "delay": seconds}]. Leaves out jobs that the pool had already given to other workers.';
+  'present state, "cause", "delay": seconds}]. Leaves out leases that a rescue has ended.';
 
 CREATE OR REPLACE FUNCTION haul.is_idle(p_worker bigint, p_secret text, p_queues text[]) RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$

@@ -10,11 +10,11 @@ DECLARE
 BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.authenticate(p_worker, p_secret);
-  -- A rescue that is looking at this worker holds the row. Wait for it, then read everything again.
+  -- A rescue of this worker may have locked the row. Wait until it ends, then read everything again.
   PERFORM FROM haul.worker WHERE id = p_worker FOR UPDATE;
   v_now := clock_timestamp();
   UPDATE haul.worker SET heartbeat_at = v_now, expires_at = v_now + haul.lease_expiry(),
-    -- Store the rates as views read them, and leave out invalid ones.
+    -- Store the rates in the form that views read, and leave out invalid rates.
     received = coalesce((
       SELECT jsonb_agg(jsonb_build_object('queue', left(r.queue, 200), 'batch', left(r.batch, 200), 'rate',
         least(r.rate, 1000000000000)))
@@ -188,7 +188,7 @@ BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.authenticate(p_worker, p_secret);
   -- Delete the checkpoint before the worker deletes the file. A retry locks the outcome too. If the retry comes first,
-  -- the part file stays. If it comes later, it finds no checkpoint.
+  -- the part file stays. If the retry comes later, it finds no checkpoint.
   WITH late AS (
     SELECT o.job FROM haul.outcome o
     WHERE o.job IN (SELECT e.job FROM jsonb_to_recordset(p_parts) AS e(job bigint))

@@ -1,6 +1,6 @@
 -- Workers that name the same store instance must share its directory. If the directory was copied with its marker, each
--- copy has files that the other lacks. So each worker writes its sign there, a file with its number, and looks for the
--- signs of the others.
+-- copy has files that the other lacks. So each worker writes a sign into the directory, a file with the worker's id in
+-- its name, and looks for the signs of the others.
 
 CREATE OR REPLACE FUNCTION haul.sign_stores(p_worker bigint, p_secret text, p_signs jsonb) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
@@ -28,8 +28,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.sign_stores(bigint, text, jsonb) IS
-  'Records the signs of a worker. A sign is a file with the worker''s number in a store directory. A missing sign '
-  'shows that the directory is a copy. p_signs has one element for each store directory (instance) that the worker '
-  'could write and read: [{"instance", "fresh": true = made just now, "unseen": [workers whose signs this worker did '
-  'not find]}]. Returns the other live workers that have signed the same instances: [{"instance", "worker", "machine", '
-  '"age": age of the sign in seconds, "misses": whether that worker does not find the caller''s sign}].';
+  'Records the signs of a worker. A sign is a file in a store directory, with the worker''s id in its name. A missing '
+  'sign shows that the directory is a copy. p_signs has one element for each store directory (instance) that the '
+  'worker could write and read: [{"instance", "fresh": true = made just now, "unseen": [workers whose signs this '
+  'worker did not find]}]. Returns the other live workers that have signed the same instances: [{"instance", "worker", '
+  '"machine", "age": age of the sign in seconds, "misses": whether that worker cannot find the caller''s sign}].';

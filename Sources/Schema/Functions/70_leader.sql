@@ -52,7 +52,7 @@ BEGIN
     RETURN jsonb_build_object('grace', true, 'rescued', '[]'::jsonb, 'workers', '[]'::jsonb);
   END IF;
 
-  -- Skip locked rows: a worker that is sending a heartbeat right now holds its row, and is alive.
+  -- Skip locked rows: a worker whose heartbeat is arriving now has locked its row, and is alive.
   FOR v_suspect IN
     SELECT w.id, w.session_key, w.expires_at <= v_now AS expired,
       w.heartbeat_at <= v_now - haul.session_grace() AS quiet
@@ -76,7 +76,7 @@ COMMENT ON FUNCTION haul.rescue() IS
   'older than session_grace(). Returns {"grace": true = this round takes back no jobs yet, "rescued": [{"job", '
   '"token", "state"}], "workers": [ids]}.';
 
--- If all workers are processes of one machine, a process that starts there can see which of them have ended.
+-- For example, a process on a machine that runs all workers can see which workers have ended.
 CREATE OR REPLACE FUNCTION haul.rescue_workers(p_workers bigint[]) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
 DECLARE
@@ -107,7 +107,7 @@ BEGIN
   IF NOT FOUND THEN
     RETURN;
   END IF;
-  -- If the worker lives, its next heartbeat extends its leases again. Then the worker must not claim the same jobs.
+  -- If the worker is alive, its next heartbeat extends its leases again. It must not claim the same jobs then.
   UPDATE haul.worker SET draining = true WHERE id = p_worker AND stopped_at IS NULL;
   jobs := jsonb_array_length(haul.rescue_workers(ARRAY[p_worker]));
   kept := (SELECT count(*) FROM haul.lease l WHERE l.worker = p_worker);

@@ -1,4 +1,5 @@
--- Lets workers claim jobs when the time, host or worker that the jobs wait for allows it.
+-- Lets workers claim scheduled jobs that are due, interrupted jobs that no worker continues, and jobs that switch to a
+-- mirror.
 
 CREATE OR REPLACE FUNCTION haul.move_due(p_limit integer, p_job bigint, p_host integer) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -82,8 +83,8 @@ BEGIN
     END;
   END IF;
 
-  -- For jobs whose hold_until has passed and for jobs that switch to a mirror: lock both lanes of each job, in key
-  -- order with the lanes above. Then check the jobs again and move them.
+  -- For jobs whose hold_until has passed and for jobs that switch to a mirror: lock both lanes of each job together
+  -- with the lanes above, in key order. Then check the jobs again and move them.
   SELECT coalesce(array_agg(t.job), '{}') INTO v_held FROM (
     SELECT r.job FROM haul.ready r WHERE r.instance <> 0 AND r.hold_until <= v_now
       AND (p_host IS NULL OR r.host = p_host)
@@ -103,7 +104,7 @@ BEGIN
       AS m(host integer, queue integer, priority smallint, job bigint, next_host integer)
     CROSS JOIN LATERAL unnest(ARRAY[m.host, m.next_host]) AS i(host)) a;
   -- A job that was claimed and interrupted again meanwhile has a new hold_until, and its lane is not locked here. Do
-  -- not wait for a job that an operator is withdrawing: that session may be waiting for a lane.
+  -- not wait for a job that an operator is withdrawing: the operator's session may be waiting for a lane.
   UPDATE haul.ready r SET instance = 0, hold_until = NULL WHERE r.job IN (
     SELECT k.job FROM haul.ready k
     WHERE k.job = ANY (v_held) AND k.instance <> 0 AND k.hold_until <= v_now FOR UPDATE SKIP LOCKED);
@@ -175,7 +176,7 @@ BEGIN
   EXCEPTION WHEN lock_not_available THEN
     SELECT p.* INTO due, unheld FROM haul.promote_by_host(p_limit) p;
   END;
-  -- Mark leases that a claim was creating when their queue got its limit.
+  -- Mark leases that a claim was creating when the limit of their queue was set.
   UPDATE haul.lease SET limited = true WHERE job IN (
     SELECT l.job FROM haul.lease l WHERE NOT l.limited
       AND l.queue IN (SELECT q.id FROM haul.queue q WHERE q.max_running IS NOT NULL)

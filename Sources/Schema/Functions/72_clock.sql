@@ -1,5 +1,5 @@
 -- The database's clock may be ahead, for example after a virtual machine boots, and be set back later. Times that were
--- written before then lie in the future: a dead worker looks alive, and no waiting job becomes due.
+-- written until then are in the future: a dead worker looks alive, and no waiting job becomes due.
 
 CREATE OR REPLACE FUNCTION haul.mend_clock(p_now timestamptz, p_step interval) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
@@ -38,7 +38,7 @@ BEGIN
     WHERE greatest(k.heartbeat_at, k.steady_since, k.stopped_at, k.expires_at - haul.lease_expiry()) > p_now
     ORDER BY k.id FOR UPDATE) k
   WHERE w.id = k.id;
-  -- Skip locked rows: a step that holds its submission renews it at its end.
+  -- Skip locked rows: a step that has locked its submission renews it when the step ends.
   UPDATE haul.submission s SET renewed_at = p_now FROM (
     SELECT k.id FROM haul.submission k WHERE k.renewed_at > p_now ORDER BY k.id FOR UPDATE SKIP LOCKED) k
   WHERE s.id = k.id;
@@ -96,7 +96,7 @@ BEGIN
       ORDER BY job LIMIT p_limit) t;
     UPDATE haul.clock_step SET mended_to = v_last WHERE v_last IS NOT NULL;
     DELETE FROM haul.clock_step WHERE v_last IS NULL;
-    -- If the clock was set back once more, it has shown later times since the step.
+    -- If the clock was set back once more, times later than now may have been written since the step.
     v_latest := greatest(v_now, (SELECT p.round_at FROM haul.pulse p));
     -- Keep the time of an untried job, because a person has set it. Keep the wait of a job that was tried or submitted
     -- again after the step, because it is correct.
@@ -122,7 +122,7 @@ BEGIN
     SELECT w.job, w.step FROM haul.clock_wait w JOIN haul.scheduled k ON k.job = w.job AND k.run_at = w.run_at
     ORDER BY w.job LIMIT p_limit FOR UPDATE OF k SKIP LOCKED)
   UPDATE haul.scheduled s SET run_at = greatest(v_now, s.run_at - f.step) FROM free f WHERE s.job = f.job;
-  -- The corrected jobs, and those that got another time or do not wait any more.
+  -- Remove the corrected jobs, and those that got another time or no longer wait.
   DELETE FROM haul.clock_wait w
   WHERE NOT EXISTS (SELECT FROM haul.held h WHERE h.job = w.job AND h.run_at = w.run_at)
     AND NOT EXISTS (SELECT FROM haul.scheduled s WHERE s.job = w.job AND s.run_at = w.run_at);
@@ -155,7 +155,7 @@ BEGIN
     EXCEPT SELECT f.host, f.queue, f.instance FROM free f
   )
   SELECT ARRAY(SELECT unnest(v_hosts) EXCEPT SELECT t.host FROM taken t) INTO v_hosts;
-  -- The other times have an upper bound, so a time that was written after the step stays.
+  -- Lower the other times only to their upper bounds, so that a time that was written after the step stays.
   UPDATE haul.host h SET last_start = least(h.last_start, v_now), trouble_since = least(h.trouble_since, v_now),
     next_start = least(h.next_start, v_now + h.min_interval * h.burst),
     range_unsafe_until = least(h.range_unsafe_until, v_now + interval '1 hour'),
@@ -166,7 +166,7 @@ BEGIN
   WHERE u.host = ANY (v_hosts) AND u.until > v_now + interval '1 hour';
   -- A lane may become due too early. Then the next claim finds no job and sets the right time.
   PERFORM haul.wake_lanes(v_hosts);
-  -- Also remove hosts that were deleted meanwhile from clock_host.
+  -- Also remove from clock_host the hosts that were deleted meanwhile.
   DELETE FROM haul.clock_host c WHERE c.host = ANY (v_hosts)
     OR NOT EXISTS (SELECT FROM haul.host h WHERE h.id = c.host);
 END

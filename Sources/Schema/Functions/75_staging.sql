@@ -2,12 +2,13 @@
 -- check_submission(), then submit() until no lines are left, then end_submission().
 --
 -- Why not in one transaction?
--- 1. A list of ten million lines would hold back VACUUM for minutes. Claims would have to skip all rows claimed since.
+-- 1. A list of ten million lines would hold back VACUUM for minutes. Claims would have to skip all rows that were
+-- claimed meanwhile.
 -- 2. Every other submission with the same hosts or paths would wait until this transaction ends.
--- 3. After an interruption all work would start again.
+-- 3. After an interruption, all work would start again.
 -- So every line is read and checked before the first job exists, but jobs are created in transactions of at most
--- p_limit lines. A list within that limit is all or nothing. If a longer list is interrupted, some of its jobs exist.
--- If you submit the list again, Haul skips the lines of these jobs.
+-- p_limit lines. A list within that limit becomes jobs completely or not at all. If a longer list is interrupted, some
+-- of its jobs exist. If you submit the list again, Haul skips the lines of these jobs.
 --
 -- How does the leader (the session that runs maintenance) know that a sender is dead? Behind a connection pooler, the
 -- sender has no session of its own. So the sender renews its submission from time to time. Each step locks the
@@ -80,7 +81,7 @@ SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
   v_silent_since timestamptz := clock_timestamp() - haul.submission_patience();
   -- After a gap in the leader's rounds, count silence from the end of the gap. The database may have been down, or its
-  -- clock was set forward.
+  -- clock may have been set forward.
   v_watched timestamptz := (SELECT p.watched_since FROM haul.pulse p);
   v_dead record;
   v_count integer;
@@ -294,9 +295,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.refused_option(jsonb) IS
-  'Returns the name of the first option that submit() refuses; NULL = it refuses none. First returns what '
-  'wrong_option() finds. If it finds nothing and p_options without "mirrors" exceeds 64 KiB, returns "options". '
-  'Mirrors have their own limits.';
+  'Returns the name of the first option that submit() refuses; NULL = it refuses none. Usually this is the option that '
+  'wrong_option() finds. If there is none, but p_options without "mirrors" exceeds 64 KiB, returns "options". Mirrors '
+  'have their own limits.';
 
 -- Options that earlier versions accepted must not keep a lease from ending.
 CREATE OR REPLACE FUNCTION haul.number_option(p_options jsonb, p_name text) RETURNS integer
@@ -307,7 +308,7 @@ COMMENT ON FUNCTION haul.number_option(jsonb, text) IS
   'Returns the number in an option, limited to the range from 0 to 1,000,000,000. Returns NULL if the option is '
   'missing or not a number. Never raises an error.';
 
--- If a job had such options, every call that claims the job or ends its lease would fail.
+-- If a job had an invalid option, every call that claims the job or ends its lease would fail.
 CREATE OR REPLACE FUNCTION haul.require_options(
   p_options jsonb, p_submission uuid DEFAULT NULL, p_last bigint DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -320,7 +321,7 @@ BEGIN
       USING ERRCODE = 'HA004';
   END IF;
   IF p_options ? 'mirrors' THEN
-    RAISE EXCEPTION 'mirrors belong to one file: give the mirrors on the line of that file' USING ERRCODE = 'HA004';
+    RAISE EXCEPTION 'mirrors belong to one file: put them on the line of that file' USING ERRCODE = 'HA004';
   END IF;
   SELECT s.line, haul.refused_option(s.options) AS option INTO v_wrong FROM haul.staging s
   WHERE s.submission = p_submission AND s.line <= coalesce(p_last, 9223372036854775807)
