@@ -1,7 +1,7 @@
 -- Creates jobs from staged lines (75_staging.sql).
 
--- The planner does not know the size of staging. So everything that a line needs from other tables is looked up by
--- index and stored in its row. No statement of submit() may read more of another table than that.
+-- The planner does not know the size of staging. So submit() looks up by index what a line needs from other tables, and
+-- stores it in the row of the line. No statement of submit() may read more of another table.
 
 CREATE OR REPLACE FUNCTION haul.submit(
   p_submission uuid, p_queue text, p_batch text, p_priority smallint, p_options jsonb, p_after interval,
@@ -62,9 +62,9 @@ COMMENT ON FUNCTION haul.submit(uuid, text, text, smallint, jsonb, interval, tex
   'Creates jobs from the first p_limit lines of a submission, in one step: from all these lines or from none. Call it '
   'again while "left" is true. p_options, an object such as {"digest", "length", "if_exists", "max_attempts", '
   '"max_bytes", …}, apply to every line. The options and priority of a line take precedence. p_after: delay before the '
-  'earliest start; NULL or 0 = start at once. p_on_duplicate: as for check_submission(), but wrong lines raise errors '
-  'here. With refresh, completed jobs ask the server whether the file has changed. p_others: whether to return the ids '
-  'of matching jobs that are not in this batch. Returns {"submitted": new jobs, "skipped": lines whose job exists with '
+  'earliest start; NULL or 0 = no delay. p_on_duplicate: as for check_submission(), but wrong lines raise errors here. '
+  'With refresh, completed jobs ask the server whether the file has changed. p_others: whether to return the ids of '
+  'matching jobs that are not in this batch. Returns {"submitted": new jobs, "skipped": lines whose job exists with '
   'the same URL, "requeued": failed or cancelled jobs that wait again, with the options given now, "refreshed": '
   'completed jobs that ask the server again, "elsewhere": [{"kind", "name", "jobs"}], "unchecked", "unapplied", '
   '"others": ids for p_others, "first" and "last": lowest and highest id of the jobs that these lines created or '
@@ -131,10 +131,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.try_again(uuid, haul.queue, jsonb, bigint, bigint[], text) IS
-  'p_met: existing jobs that have the same path as a line of the submission. Queues these jobs again if they have '
-  'failed or were cancelled. If p_on_duplicate is refresh, also queues the ones that completed before the submission '
-  'began. Gives the queued jobs the options of their lines. Returns both groups of queued jobs. The caller must then '
-  'call arm() for these jobs, so that workers can claim them. Locks outcomes in job order.';
+  'Queues jobs of p_met again if they have failed or were cancelled. p_met: existing jobs that have the same path as a '
+  'line of the submission. If p_on_duplicate is refresh, also queues jobs of p_met that completed before the '
+  'submission began. Gives the queued jobs the options of their lines. Returns both groups of queued jobs. The caller '
+  'must then call arm() for these jobs, so that workers can claim them. Locks outcomes in job order.';
 
 CREATE OR REPLACE FUNCTION haul.compare_met(
   p_submission uuid, p_queue integer, p_batch integer, p_options jsonb, p_last bigint, p_met bigint[],
@@ -200,7 +200,7 @@ BEGIN
     SELECT n.host, (SELECT h.id FROM haul.host_name h WHERE h.name = n.host) AS id
       FROM (SELECT DISTINCT l.host FROM lines l) n
   ), origins AS MATERIALIZED (
-    -- Check the lines that were taken, because other sessions may add lines until that moment.
+    -- Check exactly the lines that this statement deletes, because other sessions may add lines until it begins.
     SELECT l.host, haul.origin_of(l.url) AS origin, min(l.line) AS line FROM lines l GROUP BY 1, 2
   ), paths AS (
     -- Insert one row per path, in key order, so that two submissions of the same paths wait for each other without a
@@ -239,10 +239,10 @@ END
 $$;
 COMMENT ON FUNCTION haul.add_jobs(uuid, integer, integer, integer, smallint, jsonb, interval, bigint) IS
   'Creates jobs from those lines of a submission up to p_last whose paths are free, and removes these lines. p_after: '
-  'delay before the start; NULL or 0 = start at once. Returns the number of jobs, the lowest and highest id, and the '
-  'lanes (the waiting jobs of one queue for one host), each with its first job. If the start is delayed, there are no '
-  'lanes. The caller must then call arm() for the lanes, so that workers can claim the jobs. Raises HA004 if the host '
-  'of a line is not the host of the URL.';
+  'delay before the start; NULL or 0 = no delay. Returns the number of jobs, the lowest and highest id, and the lanes '
+  '(the waiting jobs of one queue for one host), each with its first job. If the start is delayed, there are no lanes. '
+  'The caller must then call arm() for the lanes, so that workers can claim the jobs. Raises HA004 if the host of a '
+  'line is not the host of the URL.';
 
 CREATE OR REPLACE FUNCTION haul.begin_step(
   p_submission uuid, p_queue text, p_batch text, p_limit integer,

@@ -42,7 +42,7 @@ BEGIN
   SELECT coalesce(array_agg(t.job), '{}') INTO v_jobs FROM (
     SELECT o.job FROM haul.outcome o WHERE o.job = ANY (p_jobs) AND (o.state <> 'completed' OR p_completed)
     ORDER BY o.job FOR UPDATE) t;
-  -- Lock the queues that still exist, so that they cannot be deleted before this commits.
+  -- Lock the queues that still exist, so that they cannot be deleted before this transaction commits.
   PERFORM FROM haul.queue q WHERE q.id IN (SELECT j.queue FROM haul.job j WHERE j.id = ANY (v_jobs)) ORDER BY q.id
     FOR KEY SHARE;
   UPDATE haul.job j SET queue = p_queue WHERE j.id = ANY (v_jobs) AND p_queue IS NOT NULL
@@ -84,9 +84,9 @@ COMMENT ON FUNCTION haul.forgive(bigint[]) IS
   'Resets the history of jobs that the caller queues again. Earlier attempts no longer count against max_attempts. '
   'Changes of the source file in earlier attempts no longer prevent a resume.';
 
--- A waiting or running job downloads the current file anyway. An outcome exists only when no lease does, so no job
--- becomes claimable while a lease may still be in use. A file that existed before a job with if_exists skip might not
--- come from Haul.
+-- A waiting or running job downloads the current file anyway. A job has an outcome only if it has no lease, so no job
+-- becomes claimable while a worker may still use its lease. If a job with if_exists skip found an existing file, that
+-- file might not come from Haul.
 CREATE OR REPLACE FUNCTION haul.refresh_jobs(p_jobs bigint[], p_since timestamptz, p_queue integer) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
@@ -99,7 +99,7 @@ BEGIN
     SELECT o.job, o.path, o.bytes, coalesce(o.digest, 'sha-256=' || encode(o.sha256, 'hex')), o.source
     FROM haul.outcome o JOIN haul.job j ON j.id = o.job
     WHERE o.job = ANY (p_jobs) AND o.state = 'completed'
-      -- A time in the future is from before the clock of the database was set back.
+      -- A time in the future was written before the clock of the database was set back.
       AND (o.finished_at < p_since OR o.finished_at > clock_timestamp())
       AND (o.source IS NOT NULL OR j.options ->> 'if_exists' IS DISTINCT FROM 'skip')
     RETURNING job)

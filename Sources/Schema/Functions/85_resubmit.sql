@@ -32,14 +32,14 @@ SET enable_seqscan = off SET enable_bitmapscan = off AS $$
     AND EXISTS (SELECT FROM haul.dedupe n WHERE n.store = (SELECT q.store FROM haul.queue q WHERE q.name = p_queue))
 $$;
 COMMENT ON FUNCTION haul.finished_lines(uuid, text, jsonb) IS
-  'Returns the lines of a submission whose path has a completed job with the same URL. haul get calls this function '
+  'Returns the lines of a submission for which a completed job has the same path and URL. haul get calls this function '
   'and then checks whether the files still exist, because only haul get can see the files. path: the path of the '
   'finished file. bytes: the size of this file. digest: a digest that the submission requires and that was not '
-  'verified at download. If p_options ask to replace or rename files, the function considers only jobs with the same '
-  'setting of if_exists, and only while jobs of their queue wait or run.';
+  'verified at download. If if_exists in p_options is replace or rename, considers only jobs with the same if_exists, '
+  'and only while jobs of their queue wait or run.';
 
 -- Only one session per store runs this at a time. A second session waits and then finds the jobs of the first.
--- Otherwise submit() would skip them as foreign jobs, and their files would not belong to the second session.
+-- Otherwise submit() would skip the lines of the second session, and the files would not belong to it.
 CREATE OR REPLACE FUNCTION haul.resubmit(
   p_submission uuid, p_queue text, p_batch text, p_options jsonb, p_done bigint[]) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -195,8 +195,8 @@ COMMENT ON FUNCTION haul.take_over_lines(uuid, integer, integer, smallint, jsonb
   'detach() has returned. If a job has several lines, the first line counts. The jobs wait again, and their earlier '
   'attempts no longer count. p_completed: jobs whose files exist. These jobs replace the file, unless their line sets '
   'if_exists. Jobs that were waiting to check for a newer file do the same. p_priority: new priority; NULL = keep the '
-  'old one. p_after: delay before the start; NULL or 0 = start at once. Also calls arm(), so that workers can claim '
-  'the jobs. Returns the number of lines.';
+  'old one. p_after: delay before the start; NULL or 0 = no delay. Also calls arm(), so that workers can claim the '
+  'jobs. Returns the number of lines.';
 
 CREATE OR REPLACE FUNCTION haul.require_all_free(p_jobs bigint[], p_free bigint[]) RETURNS void
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$

@@ -31,7 +31,7 @@ BEGIN
 
   DELETE FROM haul.staging s WHERE s.submission = p_submission AND s.line <= v_last AND EXISTS (
     SELECT FROM haul.job j WHERE j.id = s.owner AND j.url = s.url
-      -- A time in the future is from before the clock of the database was set back.
+      -- A time in the future was written before the clock of the database was set back.
       AND j.submitted_at BETWEEN (SELECT b.begun_at FROM haul.submission b WHERE b.id = p_submission)
         AND clock_timestamp());
   GET DIAGNOSTICS v_skipped = ROW_COUNT;

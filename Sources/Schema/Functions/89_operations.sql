@@ -27,8 +27,9 @@ $$;
 COMMENT ON FUNCTION haul.duration_text(interval) IS
   'Returns a duration in the largest unit that gives a whole number: "10 min", "2 h" or "90 s".';
 
--- A command with several steps is one row: the newest row of the same session, if its last step was less than p_within
--- ago. This function skips a row that another session has locked, so that operators never wait for each other.
+-- All steps of a command share one row. A step adds to the newest row of the same session and command, if the last step
+-- was less than p_within ago. This function skips a row that another session has locked, so that operators never wait
+-- for each other.
 CREATE OR REPLACE FUNCTION haul.note_operation(
   p_action text, p_target text, p_jobs bigint DEFAULT NULL, p_first bigint[] DEFAULT NULL,
   p_within interval DEFAULT '10 seconds', p_batches text[] DEFAULT '{}') RETURNS void

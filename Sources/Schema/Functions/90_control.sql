@@ -56,9 +56,9 @@ END
 $$;
 COMMENT ON FUNCTION haul.check_selector(jsonb) IS
   'Checks a selector, which chooses the jobs for a command: {"ids": [..], "batch", "queue", "host", "state", "error"}. '
-  'Missing keys do not filter. "error" is an error class, compared as has_class() does. Raises HA003 if a name or an '
-  'id does not exist. Raises HA004 if the selector is empty or has an unknown key. Commands that list jobs also call '
-  'this function, so that an unknown name is an error and not an empty list.';
+  'Missing keys do not filter. "error" is an error class; has_class() compares it. Raises HA003 if a name or an id '
+  'does not exist. Raises HA004 if the selector is empty or has an unknown key. Commands that list jobs also call this '
+  'function, so that an unknown name is an error and not an empty list.';
 
 CREATE OR REPLACE FUNCTION haul.command_jobs(p_jobs bigint[], p_command text) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off AS $$
@@ -78,13 +78,13 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.command_jobs(bigint[], text) IS
-  'Asks the workers of running jobs to cancel or pause these jobs, and notifies the workers at once. p_command is '
+  'Asks the workers of running jobs to cancel or pause these jobs, and notifies the workers immediately. p_command is '
   '''cancel'' or ''pause''. Never replaces a cancellation. Returns the jobs that did not have the command yet. Locks '
   'leases in job order.';
 
 -- Works in job order, with a pinned plan. Waits for a claim that is taking a job; a claim never waits. Does not lock
 -- lanes, because that would cost more than everything else if the jobs have many hosts. So the job that a lane records
--- as its first may be gone. Then a claim finds the next job.
+-- as its first may be gone. The next claim then finds the job after it.
 CREATE OR REPLACE FUNCTION haul.withdraw(p_jobs bigint[])
 RETURNS TABLE (job bigint, queue integer, host integer, instance integer, priority smallint, run_at timestamptz)
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off AS $$
@@ -104,8 +104,8 @@ COMMENT ON FUNCTION haul.withdraw(bigint[]) IS
   'Deletes jobs from the tables scheduled and ready and returns their rows; run_at NULL = the row was in ready. Waits '
   'for a worker that is claiming one of the jobs. Locks no rows of the table lane.';
 
--- A job that is claimed between the reads of leases and of waiting jobs is missing from both. So callers repeat until
--- there are none.
+-- This reads leases first and waiting jobs later. A job that is claimed in between is missing from both. So callers
+-- repeat the call until it returns no jobs.
 CREATE OR REPLACE FUNCTION haul.live_jobs(
   p_selector jsonb, p_command text, p_limit integer, p_but smallint DEFAULT NULL) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -262,8 +262,8 @@ BEGIN
     SELECT l.job FROM haul.lease l WHERE l.job = ANY (p_jobs) ORDER BY l.job FOR NO KEY UPDATE);
   UPDATE haul.held SET priority = p_priority WHERE job IN (
     SELECT h.job FROM haul.held h WHERE h.job = ANY (p_jobs) ORDER BY h.job FOR UPDATE);
-  -- Do this before any lane is locked: a submission that queues one of these jobs again already holds its row when it
-  -- locks lanes.
+  -- Do this before any lane is locked: a submission that queues one of these jobs again has already locked the job when
+  -- it locks lanes.
   UPDATE haul.job SET priority = p_priority WHERE id = ANY (p_jobs);
   SELECT coalesce(jsonb_agg(to_jsonb(w)), '[]') INTO v_moved FROM haul.withdraw(p_jobs) w;
   INSERT INTO haul.scheduled (job, queue, host, instance, priority, run_at)

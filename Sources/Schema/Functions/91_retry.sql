@@ -50,7 +50,7 @@ BEGIN
   -- A running job with a cancel command counts as cancelled. Without the command, the job keeps running. If its worker
   -- has already stopped the job, the job waits again. Only the first call withdraws commands, and it withdraws all of
   -- them. A command that comes between two calls is later than the retry, and wins. If a worker ends a lease while this
-  -- call waits for that lease, the job ends before "since". A time in the future is from before the clock of the
+  -- call waits for that lease, the job ends before "since". A time in the future was written before the clock of the
   -- database was set back.
   IF p_since IS NULL THEN
     v_back := haul.take_back_command(p_selector, 'cancel', 'cancelled');
@@ -62,7 +62,7 @@ BEGIN
       AND (v_ids IS NULL OR o.job = ANY (v_ids))
       AND haul.matches(p_selector, o.job, o.state::text, o.error) LIMIT p_limit);
   v_jobs := haul.requeue(v_ended);
-  -- Do this in the first call only: later calls would find jobs that were scheduled again since.
+  -- Do this in the first call only: later calls would find jobs that were scheduled again meanwhile.
   v_late := ARRAY(
     SELECT s.job FROM haul.scheduled s
     WHERE s.job = ANY (v_ids) AND s.run_at > clock_timestamp() AND p_since IS NULL
@@ -87,7 +87,7 @@ $$;
 COMMENT ON FUNCTION haul.retry(jsonb, integer, bigint, text, timestamptz) IS
   'Requeues failed and cancelled jobs that match a selector, and forgives their earlier attempts, which then no longer '
   'count. Call it like pause(). The first call also withdraws all cancellations that workers have not carried out. If '
-  'a job is selected by id and waits for its next attempt, it becomes due at once. p_if_exists (fail, skip, replace or '
-  'rename): what the jobs do from now on if their file exists; NULL = as before. p_since: "since" of the first reply. '
-  'Later calls then skip jobs that fail or are cancelled after the first call. If the setting haul.action is ''cancel '
-  '--undo'', the view operations lists the command under this name.';
+  'a job is selected by id and waits for its next attempt, it becomes due immediately. p_if_exists (fail, skip, '
+  'replace or rename): what the jobs do from now on if their file exists; NULL = as before. p_since: "since" of the '
+  'first reply. Later calls then skip jobs that fail or are cancelled after the first call. If the setting haul.action '
+  'is ''cancel --undo'', the view operations lists the command under this name.';

@@ -1,4 +1,4 @@
--- Finds pages of a list of jobs, which a screen reads every second. The cost does not grow with the number of jobs.
+-- Finds one page of a list of jobs. A screen reads it every second, so the cost must not grow with the number of jobs.
 
 CREATE OR REPLACE FUNCTION haul.newest_jobs(
   p_state text, p_error text, p_batch integer, p_before bigint, p_limit integer) RETURNS bigint[]

@@ -1,6 +1,6 @@
--- Finds the first jobs of all lanes. A lane is the waiting jobs of one queue for one host. Its (priority, head) is a
--- lower bound for its jobs. Reads the lanes with the lowest bounds until no other lane can have an earlier job. So the
--- call does not read all waiting jobs.
+-- Finds the first jobs of all lanes. A lane contains the waiting jobs of one queue for one host. Its (priority, head)
+-- is a lower bound for its jobs. Reads the lanes with the lowest bounds until no other lane can have an earlier job. So
+-- the call does not read all waiting jobs.
 CREATE OR REPLACE FUNCTION haul.first_ready(
   p_interrupted boolean, p_queue integer, p_host integer, p_limit integer) RETURNS bigint[]
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -40,8 +40,8 @@ COMMENT ON FUNCTION haul.first_ready(boolean, integer, integer, integer) IS
   'priority, the oldest come first. p_interrupted: true = only jobs with a part file, false = only the others. '
   'p_queue: only jobs of this queue; NULL = any. p_host: only jobs of this host; NULL = any.';
 
--- Finds the oldest waiting job of each queue: for each lane, the first job of each of its priorities. So the call reads
--- two index entries for most lanes, however many jobs wait.
+-- Finds the oldest waiting job of each queue. Reads only the first job of each priority of a lane, which is two index
+-- entries for most lanes, however many jobs wait.
 CREATE OR REPLACE FUNCTION haul.oldest_ready() RETURNS TABLE (queue integer, job bigint, submitted_at timestamptz)
 LANGUAGE plpgsql STABLE ROWS 10 SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off
@@ -50,7 +50,7 @@ BEGIN
   RETURN QUERY
   WITH RECURSIVE first AS (
     SELECT l.queue, l.host, l.instance, r.priority, r.job FROM haul.lane l CROSS JOIN LATERAL (
-      -- The head is a lower bound. It skips old entries of the index that belong to jobs which have been claimed.
+      -- The head is a lower bound. With it, the search skips old index entries of claimed jobs.
       SELECT r.priority, r.job FROM haul.ready r
       WHERE r.queue = l.queue AND r.host = l.host AND r.instance = l.instance
         AND (r.priority, r.job) >= (l.priority, l.head)
@@ -67,13 +67,13 @@ END
 $$;
 COMMENT ON FUNCTION haul.oldest_ready() IS
   'Returns the waiting job with the lowest id of each queue that has waiting jobs. Scheduled and paused jobs do not '
-  'count. The time of the call depends on the number of hosts with waiting jobs, not on the number of jobs.';
+  'count. The duration of the call depends on the number of hosts with waiting jobs, not on the number of jobs.';
 
 -- Finds the jobs that a list shows first. A list reads the rows of haul.jobs by these ids, because sorting the view
 -- would read all of it.
 CREATE OR REPLACE FUNCTION haul.first_jobs(p_selector jsonb, p_limit integer) RETURNS bigint[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
--- The planner removes conditions that the selector does not have.
+-- Makes a plan for each call, without the conditions that the selector does not have.
 SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
   v_ids bigint[] := haul.ids(p_selector);

@@ -12,7 +12,7 @@ BEGIN
   ON CONFLICT (marker) DO UPDATE SET machine = excluded.machine, root = excluded.root WHERE i.store = excluded.store
   RETURNING id INTO v_instance;
   IF v_instance IS NULL THEN
-    RAISE EXCEPTION 'this directory is already an instance of the store "%"',
+    RAISE EXCEPTION 'this directory already belongs to the store "%"',
       (SELECT s.name FROM haul.store_instance i JOIN haul.store s ON s.id = i.store WHERE i.marker = p_marker)
       USING ERRCODE = 'HA004';
   END IF;
@@ -107,7 +107,7 @@ DECLARE
 BEGIN
   PERFORM haul.require_read_committed();
   v_queue := haul.queue_named(p_name);
-  -- Wait for an uncommitted submission, which holds the row. A later submission finds the queue deleted.
+  -- Wait for an uncommitted submission, which has locked the row. A later submission finds the queue deleted.
   PERFORM FROM haul.queue q WHERE q.id = v_queue.id FOR UPDATE;
   UPDATE haul.queue SET deleted_at = clock_timestamp(), paused = true, name = left(name, 40) || '.deleted-' || id
   WHERE id = v_queue.id;
@@ -146,8 +146,8 @@ $$;
 COMMENT ON FUNCTION haul.set_host(text, integer, double precision, integer) IS
   'Sets the limits of a host for the whole pool. p_name: a host, *.suffix, or * for all hosts. p_cap: maximum number '
   'of concurrent transfers. p_interval: minimum time between two starts, in seconds. p_burst: how many transfers may '
-  'start at once after a time without starts. NULL keeps a value. A lower p_cap applies to new starts; running '
-  'transfers continue. Raises HA004 for an invalid host name.';
+  'start together after a period without starts. NULL = keep the present value. A lower p_cap applies to new starts; '
+  'running transfers continue. Raises HA004 for an invalid host name.';
 
 CREATE OR REPLACE FUNCTION haul.block_host(p_name text, p_for interval) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -178,7 +178,7 @@ DECLARE
   v_host integer;
 BEGIN
   PERFORM haul.require_read_committed();
-  -- No index leads from a host to its scheduled jobs, so count them before the host is locked.
+  -- Scheduled jobs have no index by host, so counting takes a while. Count them before the host is locked.
   SELECT count(*), extract(epoch FROM min(s.run_at) - clock_timestamp()),
     extract(epoch FROM max(s.run_at) - clock_timestamp())
   INTO scheduled, next_due, last_due
@@ -198,7 +198,7 @@ COMMENT ON FUNCTION haul.unblock_host(text) IS
   'Unblocks a host and clears its failures. Returns how many of its jobs still wait for their own start time, and in '
   'how many seconds the first and the last of them are due. Raises HA003 if the host is unknown.';
 
--- The due time of a lane may only become one that claims have not passed.
+-- Claims pass due times in ascending order. A lane must not get a due time that they have already passed.
 CREATE OR REPLACE FUNCTION haul.wake_lanes(p_hosts integer[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN

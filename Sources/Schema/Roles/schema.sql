@@ -23,11 +23,12 @@ CREATE TABLE IF NOT EXISTS haul.repeatable (
   applied_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 COMMENT ON TABLE haul.repeatable IS
-  'Files of functions and views that were applied to this database, with the digests of their texts. Haul applies a '
-  'file again only if its text has changed.';
+  'Groups of functions and views that were applied to this database, with the digests of their texts. Haul applies a '
+  'group again only if its text has changed.';
 
--- Earlier versions of Haul did not record these: the version of the program that applied the functions and views, and
--- the digests of the replaced texts. So an older program does not apply its own texts again unless it is asked to.
+-- Earlier versions of Haul did not have these columns: the version of the program that applied the functions and views,
+-- and the digests of the replaced texts. Because of them, an older program does not apply its own texts again unless it
+-- is asked to.
 DO $$
 BEGIN
   IF NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = 'haul.repeatable'::regclass AND attname = 'superseded') THEN
