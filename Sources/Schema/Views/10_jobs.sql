@@ -13,8 +13,8 @@ RETURN regexp_replace(regexp_replace(p_url, '^([a-zA-Z][a-zA-Z0-9+.-]*://)[^/?#]
   '%[0-9a-f]{2})[^=&;#?/]*|se|sp|sv|sr|st|si|ss|spr|sip|ske|sks|skt|skv|e|s|h|ex|is|hm|pw|p)=)[^&;#]*',
   '\1…', 'gi');
 COMMENT ON FUNCTION haul.redacted(text) IS
-  'Returns the URL for display. Removes the user name and password. Replaces the values of parameters that sign or '
-  'authorise the request with "…". Treats a parameter with a percent-encoded name in the same way.';
+  'Returns the URL for display. Removes the user name and password. Shows "…" instead of the values of parameters that '
+  'sign or authorise the request. Treats a parameter with a percent-encoded name in the same way.';
 
 CREATE OR REPLACE FUNCTION haul.shown_options(p_options jsonb) RETURNS jsonb
 LANGUAGE sql IMMUTABLE

@@ -5,7 +5,7 @@ SELECT w.id AS worker, r.queue, r.batch, r.rate
 FROM haul.worker w CROSS JOIN LATERAL jsonb_to_recordset(w.received) AS r(queue text, batch text, rate bigint)
 WHERE w.stopped_at IS NULL AND w.expires_at > clock_timestamp()
   AND w.heartbeat_at >= clock_timestamp() - haul.session_grace();
-COMMENT ON VIEW haul.received IS 'Download rate of each live worker at the last heartbeat, by queue and batch.';
+COMMENT ON VIEW haul.received IS 'Download rate of each live worker per queue and batch, at its last heartbeat.';
 COMMENT ON COLUMN haul.received.worker IS 'Id of the worker.';
 COMMENT ON COLUMN haul.received.queue IS 'Name of the queue.';
 COMMENT ON COLUMN haul.received.batch IS 'Name of the batch; NULL = jobs without a batch.';
@@ -40,7 +40,7 @@ COMMENT ON COLUMN haul.workers.state IS
 COMMENT ON COLUMN haul.workers.running IS
   'Number of jobs that the worker holds. The number may exceed concurrency, because jobs that rename finished files or '
   'wait for silent hosts do not count toward that limit.';
-COMMENT ON COLUMN haul.workers.concurrency IS 'Maximum number of transfers that the worker runs at once.';
+COMMENT ON COLUMN haul.workers.concurrency IS 'Maximum number of concurrent transfers of the worker.';
 COMMENT ON COLUMN haul.workers.rate IS
   'Current rate of all the worker''s transfers in bytes per second, including transfers that have just ended.';
 COMMENT ON COLUMN haul.workers.stores IS 'Names of the stores whose directories the worker mounts.';
@@ -133,7 +133,7 @@ COMMENT ON COLUMN haul.queues.running IS 'Number of running jobs.';
 COMMENT ON COLUMN haul.queues.rate IS
   'Current rate of all the queue''s transfers in bytes per second, including transfers that have just ended.';
 COMMENT ON COLUMN haul.queues.max_running IS
-  'Maximum number of the queue''s jobs that run at once, pool-wide; NULL = no limit.';
+  'Maximum number of the queue''s jobs that run at the same time, pool-wide; NULL = no limit.';
 COMMENT ON COLUMN haul.queues.weight IS 'How often a worker looks in this queue first, compared with its other queues.';
 COMMENT ON COLUMN haul.queues.defaults IS
   'Default options of new jobs. Options that are set for a job take precedence.';
@@ -163,13 +163,13 @@ SELECT p.pattern, p.cap, (SELECT count(*) FROM haul.host_name h WHERE h.used AND
 FROM haul.host_policy p;
 COMMENT ON VIEW haul.policies IS
   'Limits that operators set for hosts. An exact host name takes precedence over a *.suffix. Among suffixes, the '
-  'longest that matches applies. Without a policy, the limit is 4 connections per host.';
+  'longest that matches applies. Without a policy, the limit is 4 concurrent transfers per host.';
 COMMENT ON COLUMN haul.policies.pattern IS 'Host name, *.suffix, or * for all hosts.';
 COMMENT ON COLUMN haul.policies.cap IS 'Maximum number of concurrent transfers per host, pool-wide.';
 COMMENT ON COLUMN haul.policies.hosts IS 'Number of hosts that match the pattern and have jobs.';
 COMMENT ON COLUMN haul.policies.min_interval IS 'Minimum time between two starts on a host, pool-wide.';
 COMMENT ON COLUMN haul.policies.burst IS
-  'Number of jobs that may start at once, without waiting for min_interval, after a time without starts.';
+  'Number of jobs that may start together, without waiting for min_interval, after a period without starts.';
 
 -- Uses only the index. For a host without paused jobs, the planner may otherwise read the paused jobs of all others.
 CREATE OR REPLACE FUNCTION haul.held_of(p_host integer, p_limit integer) RETURNS bigint
@@ -211,8 +211,8 @@ CROSS JOIN LATERAL (
     coalesce(bool_and(n.queue = ANY (ARRAY(SELECT q.id FROM haul.queue q WHERE q.paused))
       OR n.queue = ANY ((SELECT haul.unserved_queues())::integer[])) FILTER (WHERE n.is_there), false) AS all_stand
   FROM (
-    -- The job at the head of a lane (the waiting jobs of one queue for one host) may be gone until the next claim.
-    -- Check the head only where the next claim may come late. Queues are looked up once, not for each lane.
+    -- The job at the head of a lane (the waiting jobs of one queue for one host) may be gone. The next claim corrects
+    -- this, so check the head only where that claim may come late. Queues are looked up once, not for each lane.
     SELECT l.queue, CASE
       WHEN l.instance = 0 AND NOT coalesce(h.blocked_until > clock_timestamp(), false)
         AND l.queue <> ALL ((SELECT haul.stalled_queues())::integer[])
@@ -252,7 +252,7 @@ COMMENT ON COLUMN haul.hosts.block_reason IS
   'Why the host is blocked: the error class of the failure, or ''operator''; NULL = not blocked.';
 COMMENT ON COLUMN haul.hosts.policy_cap IS 'Maximum number of concurrent transfers to the host, set by its policy.';
 COMMENT ON COLUMN haul.hosts.min_interval IS 'Minimum time between two starts on the host, set by its policy.';
-COMMENT ON COLUMN haul.hosts.burst IS 'Number of jobs that the policy lets start at once after a time without starts.';
+COMMENT ON COLUMN haul.hosts.burst IS 'Number of jobs that may start together after a period without starts.';
 COMMENT ON COLUMN haul.hosts.held IS 'Number of the host''s paused jobs, counted up to 1,000.';
 
 CREATE OR REPLACE VIEW haul.batches AS

@@ -26,7 +26,7 @@ FROM (
     greatest(c.bytes, 0)
   FROM haul.batch_change c) m
 GROUP BY 1 HAVING sum(m.completed + m.failed + m.cancelled) > 0;
-COMMENT ON VIEW haul.throughput IS 'Number of jobs that ended, by minute, for the last week.';
+COMMENT ON VIEW haul.throughput IS 'Number of jobs that ended in each minute of the last week.';
 COMMENT ON COLUMN haul.throughput.minute IS 'Start of the minute.';
 COMMENT ON COLUMN haul.throughput.completed IS 'Number of jobs that completed in this minute.';
 COMMENT ON COLUMN haul.throughput.failed IS 'Number of jobs that failed in this minute.';
@@ -93,7 +93,7 @@ COMMENT ON COLUMN haul.handoffs.released_at IS 'When the earlier lease ended.';
 COMMENT ON COLUMN haul.handoffs.taken_at IS 'When the later lease began.';
 COMMENT ON COLUMN haul.handoffs.waited IS
   'Time between the end of the earlier lease and the start of the later one. The time until the pool noticed a dead '
-  'worker (up to 5 s) is not included.';
+  'worker (usually 3 to 15 s) is not included.';
 COMMENT ON COLUMN haul.handoffs.bytes_resumed IS 'Number of bytes that did not have to be downloaded again.';
 COMMENT ON COLUMN haul.handoffs.bytes_refetched IS
   'Number of bytes that were downloaded twice, according to the last report of the earlier worker.';
@@ -113,7 +113,7 @@ COMMENT ON COLUMN haul.operations.target IS 'Jobs, queue, host or worker that th
 COMMENT ON COLUMN haul.operations.jobs IS
   'Number of jobs that the command changed; NULL = the command does not apply to jobs.';
 COMMENT ON COLUMN haul.operations.first_jobs IS
-  'Ids of up to 100 jobs that the command changed. Empty for a command on a whole batch, because target names the '
-  'batch.';
+  'Ids of up to 100 jobs that the command changed. Empty if the command paused or cancelled a whole batch, because '
+  'target names the batch.';
 COMMENT ON COLUMN haul.operations.batches IS
   'Names of the batches that target names. NULL = an earlier version of Haul recorded the command.';

@@ -2,7 +2,7 @@
 
 CREATE OR REPLACE VIEW haul.health AS
 SELECT 'host_in_flight' AS check, count(*) AS violations,
-  'hosts whose number of running jobs differs from their leases' AS meaning
+  'hosts whose number of running jobs differs from their number of leases' AS meaning
 FROM haul.host h
 -- Counted once for all hosts. There may be many hosts, and no index leads from a host to its leases.
 LEFT JOIN (SELECT l.host, count(*) AS leases FROM haul.lease l GROUP BY l.host) n ON n.host = h.id
@@ -30,7 +30,7 @@ LEFT JOIN haul.lane l ON l.host = r.host AND l.queue = r.queue AND l.instance = 
 LEFT JOIN haul.host h ON h.id = r.host
 WHERE l.head IS NULL OR (l.next_at IS NULL AND h.in_flight < haul.places(h.cap, h.failures))
 UNION ALL
-SELECT 'lane_head', count(*), 'lanes whose head is behind their first waiting job'
+SELECT 'lane_head', count(*), 'lanes with a waiting job that comes before the recorded first job (head)'
 FROM haul.lane l WHERE l.head IS NOT NULL AND EXISTS (
   SELECT FROM haul.ready r WHERE r.queue = l.queue AND r.host = l.host AND r.instance = l.instance
     AND (r.priority, r.job) < (l.priority, l.head))
@@ -177,7 +177,7 @@ FROM (
 UNION ALL
 SELECT 'stranded_lanes', q.name, coalesce(sum(n.lanes), 0), 'lanes', coalesce(sum(n.lanes), 0) > 0,
   'lanes whose jobs cannot start although their queue is not paused: no live worker serves the queue, or no worker of '
-  'the queue can write to its store. A lane is the waiting jobs of one queue for one host'
+  'the queue can write to its store. A lane contains the waiting jobs of one queue for one host'
 FROM haul.queue q LEFT JOIN (
   SELECT DISTINCT l.queue, l.instance FROM haul.lane l WHERE l.head IS NOT NULL) k
   ON k.queue = q.id AND NOT q.paused AND NOT haul.is_queue_served(q.id, k.instance)
@@ -224,7 +224,7 @@ FROM (SELECT sum(d.numbackends)::double precision / current_setting('max_connect
   FROM pg_stat_database d) c
 UNION ALL
 SELECT 'frozen_age', NULL, age(d.datfrozenxid), 'transactions', age(d.datfrozenxid) > 1000000000,
-  'transactions since the oldest row that VACUUM has not frozen; at 2,000,000,000 the database stops all writes'
+  'age of the oldest row that VACUUM has not frozen, in transactions; at 2,000,000,000 the database stops all writes'
 FROM pg_database d WHERE d.datname = current_database();
 COMMENT ON VIEW haul.vitals IS
   'Measurements of the database that affect the pool. Unlike the numbers in the view health, these values may be large '
@@ -236,7 +236,7 @@ COMMENT ON COLUMN haul.vitals.subject IS
   'Table, queue or session that is measured; NULL = the measurement has no subject.';
 COMMENT ON COLUMN haul.vitals.value IS 'Measured value; NULL = no value yet.';
 COMMENT ON COLUMN haul.vitals.unit IS
-  'Unit of the value: rows, seconds, jobs, lanes (a lane is the waiting jobs of one queue for one host), transactions, '
-  'or ''of 1'' for a share between 0 and 1.';
+  'Unit of the value: rows, seconds, jobs, lanes (a lane contains the waiting jobs of one queue for one host), '
+  'transactions, or ''of 1'' for a share between 0 and 1.';
 COMMENT ON COLUMN haul.vitals.alarming IS 'Whether the value needs an operator''s attention now.';
 COMMENT ON COLUMN haul.vitals.meaning IS 'What the measurement means.';

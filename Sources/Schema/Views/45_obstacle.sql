@@ -233,13 +233,13 @@ $$;
 COMMENT ON FUNCTION haul.causes(text[], bigint[], jsonb, boolean) IS
   'Returns why jobs do not start. Covers the jobs of the batches p_batches and the jobs p_jobs. p_ready: {"queue", '
   '"host"}; the ready jobs of this queue and host also count. NULL = none. The result is {"waiting": number of waiting '
-  'jobs, "due": how many of the waiting jobs have no later start time, "free": how many of the due jobs have no cause, '
-  '"more": number of causes left out, "causes": up to 100 causes}. A cause is {"kind", "name", "jobs", "due", "held": '
-  'how many of its jobs are paused, "seconds", "reason", "running": number of jobs that run, "places": how many may '
-  'run, "leaderless": whether no maintenance runs, "attempt", "max_attempts", "max_wait", "start"}. If p_silence is '
-  'true, also finds silent workers and jobs of dead workers, and lists them first. Next come causes that need an '
-  'operator, then causes that pass without help. Within each group, causes of more jobs come first. A job may have '
-  'several causes. Reads all jobs of p_batches and p_jobs.';
+  'jobs, "due": how many of the waiting jobs have no later start time, "free": number of due jobs that no cause '
+  'delays, "more": number of causes left out, "causes": up to 100 causes}. A cause is {"kind", "name", "jobs", "due", '
+  '"held": how many of its jobs are paused, "seconds", "reason", "running": number of jobs that run, "places": how '
+  'many may run, "leaderless": whether no maintenance runs, "attempt", "max_attempts", "max_wait", "start"}. If '
+  'p_silence is true, also finds silent workers and jobs of dead workers, and lists them first. Next come causes that '
+  'need an operator, then causes that pass without help. Within each group, causes of more jobs come first. A job may '
+  'have several causes. Reads all jobs of p_batches and p_jobs.';
 
 CREATE OR REPLACE FUNCTION haul.causes(p_batches text[], p_jobs bigint[], p_ready jsonb DEFAULT NULL) RETURNS json
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -261,7 +261,7 @@ BEGIN
         '{held,unserved,paused,trouble,silent,lost,unheard,blocked,full,interval,limited,busy,away,early}'::text[],
         c.cause ->> 'kind') AS rank) k
     WHERE CASE WHEN k.kind = 'held' THEN (v_causes ->> 'waiting')::bigint = 0
-      -- It affects only jobs that are paused.
+      -- The cause affects only paused jobs.
       WHEN (c.cause ->> 'jobs')::bigint = (c.cause ->> 'held')::bigint THEN false
       WHEN k.kind IN ('unserved', 'paused', 'trouble') THEN true
       WHEN (v_causes ->> 'free')::bigint > 0 OR c.cause ->> 'reason' = 'brief' THEN false

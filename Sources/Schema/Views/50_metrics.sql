@@ -1,4 +1,4 @@
--- Numbers of the whole pool for metrics and the status page: one row, or one per class.
+-- Views with numbers of the whole pool, for metrics and the status page.
 
 CREATE OR REPLACE VIEW haul.totals AS
 SELECT t.jobs, t.completed, t.failed, t.cancelled, t.jobs - t.completed - t.failed - t.cancelled AS unfinished,
@@ -27,8 +27,8 @@ COMMENT ON COLUMN haul.totals.running IS 'Number of running jobs.';
 COMMENT ON COLUMN haul.totals.rate IS
   'Current rate of all transfers in bytes per second, including transfers that have just ended.';
 COMMENT ON COLUMN haul.totals.leader_round_at IS
-  'When a worker or coordinator last ran maintenance, which looks for dead workers; NULL = never since the server '
-  'started.';
+  'When a worker or coordinator last ran maintenance, which looks for dead workers; NULL = never since the pool was '
+  'created or the server crashed.';
 
 CREATE OR REPLACE VIEW haul.attempt_results AS
 SELECT a.result, count(*) AS attempts, haul.whole(coalesce(sum(a.fetched), 0)) AS fetched,
@@ -70,8 +70,8 @@ COMMENT ON VIEW haul.oldest_jobs IS
 COMMENT ON COLUMN haul.oldest_jobs.queue IS 'Name of the queue.';
 COMMENT ON COLUMN haul.oldest_jobs.job IS 'Id of the job.';
 COMMENT ON COLUMN haul.oldest_jobs.submitted_at IS
-  'When the job was submitted. A job that was submitted again keeps its id and has the time of the last submission. A '
-  'retry does not change the time.';
+  'When the job was submitted. If a later submission replaced the job, this is the time of that submission. A retry '
+  'does not change the time.';
 
 GRANT SELECT ON haul.totals, haul.attempt_results, haul.failure_classes, haul.oldest_jobs
 TO haul_monitor, haul_submitter, haul_worker;
