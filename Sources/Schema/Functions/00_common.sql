@@ -46,7 +46,7 @@ $$;
 COMMENT ON FUNCTION haul.require_read_committed() IS
   'Raises HA005 if the isolation level of the transaction is not READ COMMITTED. Turns synchronous_commit on for the '
   'transaction if the role, the database or the session has turned it off, so that committed changes are durable. If '
-  'the transaction has no idle timeout, sets one of 5 minutes, because other sessions may wait for locks of the '
+  'the transaction has no idle timeout, sets it to 5 minutes, because other sessions may wait for locks of the '
   'transaction.';
 
 CREATE OR REPLACE FUNCTION haul.schema_version() RETURNS integer
@@ -81,7 +81,7 @@ COMMENT ON FUNCTION haul.hold_time() IS
 CREATE OR REPLACE FUNCTION haul.trouble_memory() RETURNS interval
 LANGUAGE sql IMMUTABLE AS $$ SELECT interval '10 minutes' $$;
 COMMENT ON FUNCTION haul.trouble_memory() IS
-  'Returns how long a host still counts as in trouble after its last block has ended. During a block, Haul starts no '
+  'Returns for how long a host still counts as being in trouble after its last block. During a block, Haul starts no '
   'job of the host. If the host fails again within this time, the same trouble continues.';
 
 -- This function is STABLE like convert_to(), because otherwise the planner does not inline it.
@@ -103,7 +103,7 @@ CREATE OR REPLACE FUNCTION haul.bytes_of(p_bytes bigint) RETURNS bigint
 LANGUAGE sql IMMUTABLE
 RETURN CASE WHEN p_bytes < 0 THEN 0 WHEN p_bytes > haul.largest_file() THEN haul.largest_file() ELSE p_bytes END;
 COMMENT ON FUNCTION haul.bytes_of(bigint) IS
-  'Limits a number of bytes that a program reported to the range from 0 to largest_file(). Returns NULL for NULL.';
+  'Limits p_bytes, a number that a program reported, to the range from 0 to largest_file(). Returns NULL for NULL.';
 
 CREATE OR REPLACE FUNCTION haul.whole(p_sum numeric) RETURNS bigint
 LANGUAGE sql IMMUTABLE
@@ -165,7 +165,8 @@ CREATE OR REPLACE FUNCTION haul.same_but_query(p_url text, p_other text) RETURNS
 LANGUAGE sql IMMUTABLE
 RETURN split_part(p_url, '?', 1) = split_part(p_other, '?', 1);
 COMMENT ON FUNCTION haul.same_but_query(text, text) IS
-  'Returns whether two URLs are the same apart from their query strings, like an expired and a renewed signed URL.';
+  'Returns whether two URLs are the same apart from their query strings, for example an expired signed URL and its '
+  'replacement.';
 
 -- While any transaction has an old snapshot, PostgreSQL keeps the old versions of a busy row. A search with `id = …`
 -- reads all these versions, the oldest first. A descending scan finds the newest version first, and LIMIT 1 stops
@@ -222,7 +223,7 @@ LANGUAGE sql SET search_path = pg_catalog, haul, pg_temp AS $$
   INSERT INTO haul.host (id, name, cap, policy_cap, min_interval, burst, failures)
   SELECT m.id, m.name, p.cap, p.cap, p.min_interval, p.burst, -1
   FROM missing m CROSS JOIN LATERAL haul.policy_of(m.name) p;
-  -- Lock only the few hosts that are not marked yet.
+  -- Lock only the few hosts that are not marked as used yet.
   UPDATE haul.host_name n SET used = true
   FROM (SELECT k.id FROM haul.host_name k WHERE NOT k.used AND p_used AND k.name = ANY (p_names) ORDER BY k.name
     FOR UPDATE) k

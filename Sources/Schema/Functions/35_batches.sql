@@ -161,9 +161,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.put_away(bigint[]) IS
-  'Cancels or pauses those waiting jobs of p_jobs whose batch is being cancelled or paused. A call that claims jobs '
-  'runs this function for the jobs that it has found. Skips rows of ready that another session has locked. Returns all '
-  'jobs whose batch is being cancelled or paused, including the skipped ones.';
+  'Cancels or pauses those waiting jobs of p_jobs whose batch is being cancelled or paused. A claim calls this '
+  'function for the jobs that it has found. Skips rows of ready that another session has locked. Returns all jobs '
+  'whose batch is being cancelled or paused, including the skipped ones.';
 
 CREATE OR REPLACE FUNCTION haul.begin_sweep(p_batch integer, p_what text) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$

@@ -109,8 +109,8 @@ BEGIN
   moves := false;
   state := p_state;
   delay := p_delay;
-  -- decide() does not count this failure against the job, because the host is in trouble. But max_attempts earlier
-  -- failures already count.
+  -- decide() does not count this failure against the job, because the host is in trouble. But its earlier failures have
+  -- already reached max_attempts.
   IF v_is_last AND p_urls > 1 AND p_failures >= p_max_attempts AND p_state = 'scheduled' AND NOT p_resumable
     AND haul.is_of_source(p_error) THEN
     state := 'failed';

@@ -16,8 +16,8 @@ COMMENT ON FUNCTION haul.end_leases(bigint, jsonb) IS
   'Returns [{"job", "token", "state", "delay": seconds, "cause": error class}]. An ending changes nothing and is '
   'missing from the reply if its token is not the token of the job''s current lease. If the data of a job raise an '
   'error (SQLSTATE class 22, 23 or 54), this job fails with the error class internal and the other leases end '
-  'normally. If another session locks rows that an ending needs for longer than 200 ms, the lease stays, and the '
-  'ending is missing from the reply. Pass this ending to another call. Locks leases in job order.';
+  'normally. If rows that an ending needs stay locked for longer than 200 ms, the lease stays, and the ending is '
+  'missing from the reply. Pass this ending to another call. Locks leases in job order.';
 
 CREATE OR REPLACE FUNCTION haul.end_together(p_worker bigint, p_endings jsonb) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -217,7 +217,7 @@ BEGIN
       coalesce(e.resumed_at, l.resumed_at) AS began_at,
       -- For a dead worker, use the bytes that it had reported or made durable.
       coalesce(e.fetched, greatest(p.bytes, haul.range_bytes(c.durable)) - l.resumed_at, 0) AS seen,
-      -- If the host refused only this job while its other transfers continue: how often it did so before.
+      -- If the host refused only this job while its other transfers continue: how often it has done so before.
       CASE WHEN e.status = 503 AND e.error = 'http_5xx' AND e.host IS NULL AND e.retry_after IS NULL AND h.in_flight > 1
         THEN (SELECT count(*) FROM haul.attempt a WHERE a.job = l.job AND NOT a.forgiven AND NOT a.charged
           AND a.status = 503 AND a.error = 'http_5xx')::integer END AS busy,
@@ -273,7 +273,7 @@ BEGIN
     WHERE n.result <> 'completed') d
   LEFT JOIN LATERAL (
     SELECT m.*, u.mirror, haul.host_id(u.url) AS next_host,
-      -- Also block a host for at least a second if its trouble would have ended the job.
+      -- Without a mirror, the host's trouble would have ended the job. Block this host too, for at least a second.
       CASE WHEN haul.disposition(n.error) = 'host' THEN greatest(interval '1 second',
         make_interval(secs => least(greatest(n.retry_after, 0), 86400))) END AS host_delay
     FROM (SELECT k.mirror, haul.url_in_use(j.url, j.options, k.mirror) AS url

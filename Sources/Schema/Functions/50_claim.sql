@@ -24,8 +24,8 @@ DECLARE
 BEGIN
   claimed := 0;
   WHILE claimed < p_free_slots AND v_swept < 1000 LOOP
-    -- 1. Lock due lanes, longest due first, and their hosts. A lane whose host another session has locked stays due for
-    -- the next claim.
+    -- 1. Lock due lanes and their hosts, in the order of the due times. A lane whose host another session has locked
+    -- stays due for the next claim.
     SELECT array_agg(t.place), array_agg(t.host), max(t.next_at) INTO v_lanes, v_hosts, v_due FROM (
       SELECT l.ctid AS place, h.ctid AS host, l.next_at FROM haul.lane l
       CROSS JOIN LATERAL haul.host_now(l.host) n JOIN haul.host h ON h.ctid = n.place

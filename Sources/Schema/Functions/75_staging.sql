@@ -12,8 +12,8 @@
 --
 -- How does the leader (the session that runs maintenance) know that a sender is dead? Behind a connection pooler, the
 -- sender has no session of its own. So the sender renews its submission from time to time. Each step locks the
--- submission and renews it again at its end, however long the step takes. The leader marks a dead submission before it
--- removes the first line. If the sender comes back after that, it can no longer add lines or create jobs.
+-- submission and renews it again when the step ends, however long the step takes. The leader marks a dead submission
+-- before it removes the first line. If the sender comes back after that, it can no longer add lines or create jobs.
 
 CREATE OR REPLACE FUNCTION haul.submission_patience() RETURNS interval
 LANGUAGE sql IMMUTABLE RETURN interval '2 minutes';
@@ -204,7 +204,7 @@ BEGIN
     v_others := v_others || array_fill(NULL::bigint, ARRAY[cardinality(v_below)]);
     v_jobs := v_jobs || array_fill(NULL::bigint, ARRAY[cardinality(v_below)]);
   END IF;
-  -- Check this once, because in a new store no line has to be looked up.
+  -- Check once whether the store has jobs: in a new store, no line has to be looked up.
   IF p_on_duplicate <> 'replace' AND EXISTS (SELECT FROM haul.dedupe d WHERE d.store = v_queue.store) THEN
     SELECT v_lines || coalesce(array_agg(s.line), '{}'), v_jobs || coalesce(array_agg(d.job), '{}'),
       v_others || coalesce(array_agg(NULL::bigint), '{}') INTO v_lines, v_jobs, v_others

@@ -53,7 +53,7 @@ BEGIN
     'refreshed', cardinality(v_refreshed),
     'first', least(v_added.first, (SELECT min(m.job) FROM unnest(v_met) AS m(job))),
     'last', greatest(v_added.last, (SELECT max(m.job) FROM unnest(v_met) AS m(job))),
-    -- Count these lines instead of deriving the number from v_step.count, so that a lost line shows.
+    -- Count these lines instead of deriving the number from v_step.count, so that a lost line is noticed.
     'skipped', v_met_lines - cardinality(v_requeued) - cardinality(v_refreshed),
     'left', EXISTS (SELECT FROM haul.staging s WHERE s.submission = p_submission AND s.line > coalesce(v_last, 0)));
 END
@@ -64,8 +64,8 @@ COMMENT ON FUNCTION haul.submit(uuid, text, text, smallint, jsonb, interval, tex
   '"max_bytes", …}, apply to every line. The options and priority of a line take precedence. p_after: delay before the '
   'earliest start; NULL or 0 = no delay. p_on_duplicate: as for check_submission(), but wrong lines raise errors here. '
   'With refresh, completed jobs ask the server whether the file has changed. p_others: whether to return the ids of '
-  'matching jobs that are not in this batch. Returns {"submitted": new jobs, "skipped": lines whose job exists with '
-  'the same URL, "requeued": failed or cancelled jobs that wait again, with the options given now, "refreshed": '
+  'matching jobs that are not in this batch. Returns {"submitted": new jobs, "skipped": lines for which a job with the '
+  'same URL exists, "requeued": failed or cancelled jobs that wait again, with the options given now, "refreshed": '
   'completed jobs that ask the server again, "elsewhere": [{"kind", "name", "jobs"}], "unchecked", "unapplied", '
   '"others": ids for p_others, "first" and "last": lowest and highest id of the jobs that these lines created or '
   'matched (null = none), "left"}. The first four numbers add up to the number of lines in this step. "elsewhere" '

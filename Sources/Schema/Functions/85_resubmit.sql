@@ -28,7 +28,7 @@ SET enable_seqscan = off SET enable_bitmapscan = off AS $$
     AND (NOT haul.wants_anew(p_options) OR j.options ->> 'if_exists' = p_options ->> 'if_exists' AND j.queue IN (
       SELECT queue FROM haul.ready UNION ALL SELECT queue FROM haul.scheduled
       UNION ALL SELECT queue FROM haul.held UNION ALL SELECT queue FROM haul.lease))
-    -- Check this once, because in a new store no line has to be looked up.
+    -- Check once whether the store has jobs: in a new store, no line has to be looked up.
     AND EXISTS (SELECT FROM haul.dedupe n WHERE n.store = (SELECT q.store FROM haul.queue q WHERE q.name = p_queue))
 $$;
 COMMENT ON FUNCTION haul.finished_lines(uuid, text, jsonb) IS

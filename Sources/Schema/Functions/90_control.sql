@@ -70,7 +70,7 @@ BEGIN
     WHERE l.job = ANY (p_jobs) AND l.command IS DISTINCT FROM p_command AND l.command IS DISTINCT FROM 'cancel'
     ORDER BY l.job FOR NO KEY UPDATE) t;
   UPDATE haul.lease l SET command = p_command WHERE l.job = ANY (v_jobs);
-  -- A payload must have less than 8,000 bytes. The ids of a thousand workers take more.
+  -- The payload of a notification must be shorter than 8,000 bytes. The ids of a thousand workers take more.
   PERFORM pg_notify('haul', 'workers:' || (
     SELECT CASE WHEN count(DISTINCT l.worker) > 300 THEN 'all' ELSE string_agg(DISTINCT l.worker::text, ',') END
     FROM haul.lease l WHERE l.job = ANY (v_jobs))) WHERE v_jobs <> '{}';

@@ -5,7 +5,7 @@ CREATE OR REPLACE FUNCTION haul.newest_jobs(
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
 BEGIN
-  -- States with few jobs come first: their own tables find these jobs, wherever they are among millions.
+  -- Check states with few jobs first: each has its own table or index, so its jobs are found fast among millions.
   CASE
   WHEN p_state = 'running' THEN
     RETURN ARRAY(SELECT l.job FROM haul.lease l WHERE l.job < p_before ORDER BY l.job DESC LIMIT p_limit);

@@ -38,8 +38,8 @@ COMMENT ON COLUMN haul.workers.state IS
   'alive; silent (no heartbeat for 3 s); dead (its leases expired, or the pool took its jobs back); draining; or '
   'stopped (it stopped gracefully).';
 COMMENT ON COLUMN haul.workers.running IS
-  'Number of jobs that the worker holds. The number may exceed concurrency, because jobs that rename finished files or '
-  'wait for silent hosts do not count toward that limit.';
+  'Number of jobs that the worker holds. It may exceed concurrency, because jobs that rename a finished file or wait '
+  'for a silent host or disk do not count toward that limit.';
 COMMENT ON COLUMN haul.workers.concurrency IS 'Maximum number of concurrent transfers of the worker.';
 COMMENT ON COLUMN haul.workers.rate IS
   'Current rate of all the worker''s transfers in bytes per second, including transfers that have just ended.';
@@ -171,7 +171,7 @@ COMMENT ON COLUMN haul.policies.min_interval IS 'Minimum time between two starts
 COMMENT ON COLUMN haul.policies.burst IS
   'Number of jobs that may start together, without waiting for min_interval, after a period without starts.';
 
--- Uses only the index. For a host without paused jobs, the planner may otherwise read the paused jobs of all others.
+-- Uses only the index. For a host without paused jobs, the planner may otherwise read the paused jobs of all hosts.
 CREATE OR REPLACE FUNCTION haul.held_of(p_host integer, p_limit integer) RETURNS bigint
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off AS $$

@@ -4,7 +4,7 @@ CREATE OR REPLACE VIEW haul.health AS
 SELECT 'host_in_flight' AS check, count(*) AS violations,
   'hosts whose number of running jobs differs from their number of leases' AS meaning
 FROM haul.host h
--- Counted once for all hosts. There may be many hosts, and no index leads from a host to its leases.
+-- Leases are counted once for all hosts, because there may be many hosts, and leases have no index by host.
 LEFT JOIN (SELECT l.host, count(*) AS leases FROM haul.lease l GROUP BY l.host) n ON n.host = h.id
 WHERE h.in_flight <> coalesce(n.leases, 0)
 UNION ALL

@@ -1,4 +1,4 @@
--- On a large pool, the view jobs would read too many rows for this.
+-- Does not use the view jobs, which would read too many rows on a large pool.
 CREATE OR REPLACE FUNCTION haul.live_jobs(p_queue text, p_host text)
 RETURNS TABLE (state haul.job_state, jobs bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -27,7 +27,7 @@ COMMENT ON FUNCTION haul.live_jobs(text, text) IS
   'Returns the number of unfinished jobs in each state. p_queue: only jobs of this queue; NULL = any. p_host: only '
   'jobs of this host; NULL = any. Does not read jobs that have ended.';
 
--- plpgsql instead of sql, so that each call is planned for the batches and jobs that it names.
+-- This is plpgsql, so that each call is planned for the batches and jobs that it names.
 CREATE OR REPLACE FUNCTION haul.causes(p_batches text[], p_jobs bigint[], p_ready jsonb, p_silence boolean) RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET plan_cache_mode = force_custom_plan AS $$
@@ -118,7 +118,7 @@ BEGIN
         CASE WHEN starts_with(w.trouble, q.store || ': ') OR strpos(w.trouble, '; ' || q.store || ': ') > 0
           THEN w.trouble END AS trouble
       FROM queues q JOIN workers w ON q.store = ANY (w.stores) AND (w.queues IS NULL OR q.queue = ANY (w.queues))),
-    -- Each cause with the queue, the host or both that it affects.
+    -- Each cause, with the queue or the host that it affects.
     lasting (kind, name, seconds, reason, running, places, queue, host) AS MATERIALIZED (
       SELECT 'unserved', q.queue, NULL::float8, NULL, NULL::bigint, NULL::bigint, q.queue, NULL::text FROM queues q
       WHERE NOT EXISTS (SELECT FROM serving s WHERE s.queue = q.queue)
@@ -205,7 +205,7 @@ BEGIN
           (SELECT coalesce(haul.number_option(j.options, 'max_host_wait'), 86400) FROM haul.job j WHERE j.id = l.next)
             AS max_wait,
           CASE WHEN l.queue IS NOT NULL THEN (
-            -- Without --queue, the worker to start serves all queues of the store.
+            -- If queue is NULL, the suggested worker runs without --queue and serves all queues of the store.
             SELECT json_build_object('store', q.store, 'queue', m.queue,
               'schemes', ARRAY(
                 SELECT DISTINCT s.scheme FROM (
