@@ -8,7 +8,7 @@ import time
 
 QUERIES = os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../../docs/queries.md")
 
-# A worker that meets every outcome: of each claim the first four jobs continue to run, the others end in one of eight ways.
+# A worker with every outcome: the first four jobs of each claim continue to run, the others end in one of eight ways.
 LIVELY = """
 DO $$
 DECLARE
@@ -52,7 +52,7 @@ def queries():
 
 
 def looks(psql):
-    """Yields the same for each view: with a LIMIT, and for health, which reads everything, each of its checks."""
+    """Yields the same for each view, with a LIMIT. For health, which reads everything, yields each of its checks."""
     views = psql("bench_run", "SELECT viewname FROM pg_views WHERE schemaname = 'haul' ORDER BY 1").split()
     for view in views:
         if view != "health":
@@ -62,7 +62,7 @@ def looks(psql):
 
 
 def measure(table, psql):
-    """Makes jobs of the database bench_run end in every way, then measures the queries."""
+    """Lets jobs in the database bench_run end in every way, then measures the queries."""
     psql("bench_run", "", LIVELY)
     psql("bench_run", "ANALYZE")
     for question, query, may_be_slow in itertools.chain(queries(), looks(psql)):

@@ -8,7 +8,7 @@ WEAK = OLD.but(etag='W/"one"')
 
 
 def part_as_whole(exchange):
-    """The right part, with its Content-Range, under the wrong status."""
+    """Sends the right part, with its Content-Range, but with the status 200."""
     end = exchange.end_of(OLD)
     exchange.answer(
         "200 OK", OLD.body[exchange.start : end], f"Content-Range: bytes {exchange.start}-{end - 1}/{SIZE}",
@@ -16,7 +16,7 @@ def part_as_whole(exchange):
 
 
 def rest_as_whole(exchange):
-    """The right part, sent as if it were the whole file."""
+    """Sends the right part as if it were the whole file."""
     exchange.answer("200 OK", OLD.body[exchange.start :], *OLD.fields)
 
 
@@ -50,7 +50,7 @@ def identity(exchange):
 
 
 def length_forgotten(exchange):
-    """As a proxy may answer: no length and no validator, and the body ends at the same byte each time."""
+    """Answers as some proxies do: no length and no validator, and the body ends at the same byte each time."""
     exchange.has(OLD)
     exchange.head("200 OK", "Content-Type: application/octet-stream")
     exchange.body(OLD.body[: SIZE * 3 // 4])

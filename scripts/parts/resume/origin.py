@@ -14,7 +14,7 @@ import threading
 import time
 
 SIZE = 2 << 20
-# The client has this many bytes when it is interrupted. Not half: curl takes a rest of the part's length for the part.
+# The client has this many bytes when it is interrupted. Not half: curl mistakes a rest that is as long as the part for the part.
 CUT = SIZE * 5 // 8
 
 
@@ -261,7 +261,7 @@ def part_of_gzip(exchange):
 
 
 def part_cut(exchange):
-    """The rest breaks off in its middle, the first time."""
+    """Sends the rest. The first time, it breaks off in the middle."""
     end = exchange.end_of(OLD)
     exchange.head(
         "206 Partial Content", f"Content-Range: bytes {exchange.start}-{end - 1}/{SIZE}",
@@ -315,7 +315,7 @@ def whole_then_reset(exchange):
 
 
 def too_long(exchange):
-    """Both results count as the file: the announced length, and everything that was sent."""
+    """Sends more than the announced length. The announced bytes and all bytes sent both count as the file."""
     longer = OLD.but(body=OLD.body + NEW.body[:500])
     exchange.has(OLD)
     exchange.has(longer)
@@ -332,7 +332,7 @@ def part_unasked(exchange):
 
 
 def zipped(answer):
-    """The same answers about a file that is stored compressed: the uncompressed file is right too."""
+    """Sends the same answers for a file that is stored compressed. The uncompressed file is right too."""
 
     def answer_and_say(exchange):
         exchange.has(OLD)
@@ -354,7 +354,7 @@ def grow(path):
 
 
 def lose_the_end(path):
-    """As a power cut may leave it: the length is right, but the last bytes are lost."""
+    """Damages the file as a power cut can: the length is right, but the last bytes are lost."""
     with open(path, "r+b") as file:
         file.seek(CUT - 2048)
         file.write(bytes(2048))
