@@ -17,7 +17,7 @@ PROGRAMS = os.environ["HAUL_TEST_PGBIN"]
 HOSTS = 100_000
 
 # One call of a client. The server builds the endings of the next call from the reply, because pgbench cannot.
-# If another session has locked what is due, the client asks again a little later, as a worker does.
+# If another session has locked the due jobs, the client asks again a little later, as a worker does.
 CALL = """
 \\if :worker = 0
 SELECT r->>'worker' AS worker, r->>'secret' AS secret
@@ -124,7 +124,7 @@ class Run:
             command += ["-D", f"{name}={value}"]
         done = subprocess.run([*command, conninfo(database)], capture_output=True, text=True)
         logs = glob.glob(script + ".*")
-        # In ms. Without a client's first call, in which it registers.
+        # In ms, without the first call of each client, which registers it.
         lines = [line.split() for log in logs for line in open(log, encoding="utf-8")]
         self.times = sorted(int(line[2]) / 1000 for line in lines if line[1] != "1")
         directory.cleanup()
@@ -143,7 +143,7 @@ class Run:
         self.last_rate = statistics.median(shares[-max(len(shares) // 4, 1):]) * self.jobs / calls
         self.retried = int((re.search(r"total number of retries: (\d+)", done.stdout) or [0, 0])[1])
         if not after["waiting"]:
-            raise Trouble(f"nothing could start any more in the queue {queue}: more --jobs or fewer --seconds are needed")
+            raise Trouble(f"the queue {queue} has no more jobs to start: use more --jobs or fewer --seconds")
 
     @staticmethod
     def counters(database, queue):

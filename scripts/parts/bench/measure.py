@@ -16,7 +16,7 @@ def require_health(database):
     psql(database, "ANALYZE")  # the view joins whole tables
     complaints = psql(database, 'SELECT "check", violations FROM haul.health WHERE violations <> 0')
     if complaints:
-        raise Trouble("haul.health complains:\n" + complaints)
+        raise Trouble("haul.health has violations:\n" + complaints)
 
 
 def measure_claims(table, database, waiting, base=None, times="a tenth"):
@@ -25,7 +25,7 @@ def measure_claims(table, database, waiting, base=None, times="a tenth"):
     p50 = table.add(f"claim of 1, {waiting:,} waiting, p50", run.percentile(0.5), "ms", most=2)
     table.add(f"claim of 1, {waiting:,} waiting, p99", run.percentile(0.99), "ms")
     if base:
-        table.add(f"  p50 by that of {times} waiting", p50 / base, "times", most=1.2)
+        table.add(f"  p50 divided by that of {times} waiting", p50 / base, "times", most=1.2)
     run = Run("bench_run", "bench", settle=0, calls=300)
     table.add(f"claim of 64, {waiting:,} waiting, p50", run.percentile(0.5), "ms")
     table.add(f"claim of 64, {waiting:,} waiting, p99", run.percentile(0.99), "ms")
@@ -34,7 +34,7 @@ def measure_claims(table, database, waiting, base=None, times="a tenth"):
 
 
 class Reader(threading.Thread):
-    """A session that repeats its queries in turn while the body of `with` runs."""
+    """A session that runs its queries in turn, again and again, while the body of `with` runs."""
 
     def __init__(self, questions):
         super().__init__()
@@ -75,7 +75,7 @@ def measure_views(table, database, seconds):
         ratios.append(run.percentile(0.5) / without.percentile(0.5))
         slowest = {view: max(took, slowest.get(view, 0)) for view, took in reader.slowest.items()}
     table.add("claim of 1 while all views are read, p50", run.percentile(0.5), "ms")
-    table.add("  by that beside one that computes", statistics.median(ratios), "times", most=1.5)
+    table.add("  divided by that while a session only computes", statistics.median(ratios), "times", most=1.5)
     name = max(slowest, key=slowest.get)
     table.add(f"  the slowest view, haul.{name}", slowest[name], "s", most=1)
 
@@ -108,12 +108,12 @@ def measure_snapshot(table, database, seconds):
     holder.stdin.flush()
     while "held" not in (line := holder.stdout.readline()):
         if not line:
-            raise Trouble("the session that was to hold a snapshot has ended")
+            raise Trouble("the session that should hold a snapshot has ended")
     run = Run("bench_run", "bench", clients=4, seconds=seconds)
     holder.communicate("COMMIT;\n")
-    table.add(f"the same, a snapshot held for {seconds} s", run.rate, "jobs/s")
+    table.add(f"the same, with a snapshot for {seconds} s", run.rate, "jobs/s")
     table.add("  server's CPU", run.cpu, "us/job")
-    table.add("  last quarter by that without", 100 * run.last_rate / without.last_rate, "%", least=80)
+    table.add("  last quarter divided by that without", 100 * run.last_rate / without.last_rate, "%", least=80)
     require_health("bench_run")
 
 
@@ -182,4 +182,4 @@ def measure_idle(table):
     beats = sum("haul.heartbeat" in line for line in asked)
     if not beats:
         raise Trouble("the worker has sent no heartbeat")
-    table.add("idle worker, beside its heartbeats", (len(asked) - beats) / 60, "calls/s", most=1)
+    table.add("idle worker, in addition to its heartbeats", (len(asked) - beats) / 60, "calls/s", most=1)
