@@ -33,7 +33,7 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
     allCases.map { ("\($0.rawValue)", $0.meaning) } + [
       (
         "130",
-        "stopped by Ctrl-C. But get exits with 75 if files are left, and up, worker and coordinator exit with 0 (with 75 after a second Ctrl-C)"
+        "stopped by Ctrl-C. Exceptions: get exits with 75 if files are left; up, worker and coordinator exit with 0 (75 after a second Ctrl-C)"
       )
     ]
   }

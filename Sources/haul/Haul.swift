@@ -30,8 +30,8 @@ enum Haul {
     "Download long lists of URLs with a pool of workers.",
     discussion: """
       A pool is one PostgreSQL database and the workers that take jobs from it. Workers run on any number of \
-      machines. Run all other commands on any machine that reaches the database. 'haul check' shows which \
-      database that is. Haul shows times in UTC.
+      machines. You can submit, watch and steer from any machine that reaches the database. 'haul check' shows \
+      which database a command uses. Haul shows times in UTC.
 
         job    one file to download: its URL, its path in the store, and options
         store  a named directory for finished files, shared or one on each machine
@@ -50,10 +50,11 @@ enum Haul {
         5. on any machine   haul submit -i list.txt
         6. on any machine   haul top
 
-      If the process of a worker dies, other workers take over its jobs within about 5 seconds. If it hangs, or \
-      if its machine dies or loses its network, they do so after about 15 seconds. A worker that mounts the \
-      same directory continues the downloads. If none does so within five minutes, any worker starts them \
-      again from the first byte.
+      If the process of a worker dies, the pool frees its jobs within about 5 seconds. If it hangs and sends no \
+      heartbeats, or if its machine dies or loses its network, the pool frees them after about 15 seconds. A \
+      worker that mounts the same directory then continues the downloads. If none does so within five more \
+      minutes, any worker starts them again from the first byte. If a worker hangs but still sends heartbeats, \
+      use 'haul rescue worker'.
 
       If a host or the whole pool downloads nothing, 'haul why' shows the causes and what to type.
       """,

@@ -108,9 +108,9 @@ struct HelpTests {
           75                      not finished: run the same command again, now or later
           77                      not permitted
           78                      wrong configuration
-          130                     stopped by Ctrl-C. But get exits with 75 if files are
-                                  left, and up, worker and coordinator exit with 0 (with
-                                  75 after a second Ctrl-C)
+          130                     stopped by Ctrl-C. Exceptions: get exits with 75 if
+                                  files are left; up, worker and coordinator exit with 0
+                                  (75 after a second Ctrl-C)
 
         """)
   }

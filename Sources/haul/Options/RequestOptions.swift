@@ -38,8 +38,8 @@ struct RequestOptions: OptionGroup {
       "proxy", "<url>", \.proxy, environment: "HAUL_PROXY",
       """
       Connect only through this proxy: a URL with the scheme http, https, socks5 or socks5h, and with a port. \
-      Put the user and password of the proxy into the file of --netrc. Haul blocks private addresses only if \
-      they are in the URL of the file, because the proxy resolves host names. Without this option 'haul get' \
+      Put the user and password of the proxy into the file of --netrc. With a proxy, Haul blocks a private \
+      address only if a URL contains that address, because the proxy resolves host names. Without this option 'haul get' \
       uses http_proxy, https_proxy, all_proxy and no_proxy.
       """),
     .value(

@@ -36,7 +36,8 @@ struct GetCommand: HaulCommand {
     run completed. The last object counts the files.
 
     If a host refuses connections or says that it is busy, Haul retries for about 30 seconds. If a host does \
-    not answer at all, Haul needs more time before it gives up.
+    not answer at all, Haul gives up later, because each attempt waits up to --connect-timeout (10 seconds) or \
+    --stall-timeout (60 seconds).
     """
   static let examples = [
     Example("haul get https://example.org/a.iso", "Downloads a file to the current directory."),

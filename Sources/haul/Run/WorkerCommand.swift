@@ -14,21 +14,22 @@ struct WorkerCommand: HaulCommand {
     A worker claims jobs from the database, downloads their files and writes them to its stores. You can \
     start and stop workers at any time, on any machine. 'haul workers' lists them.
 
-    If the worker stops, other workers take over its jobs:
+    If the worker stops, its jobs become free for other workers:
 
-      the worker drains: SIGTERM, SIGINT, SIGHUP or 'haul drain'   immediately
-      its process dies, or it gets a second signal                 in 3 to 5 seconds
-      its process hangs                                            after 15 seconds
-      its machine dies or loses its network                        after 15 seconds
+      it drains: SIGTERM, SIGINT, SIGHUP or 'haul drain'   immediately
+      its process dies, or it gets a second signal         after 3 to 5 seconds
+      its process hangs and sends no heartbeats            after 15 seconds
+      its machine dies or loses its network                after 10 to 15 seconds
 
-    A worker that mounts the same directory continues a download from its part file. If none does so within \
-    five minutes, any worker of the queue starts the download again from the first byte.
+    A worker that mounts the same directory then continues a download from its part file. If none does so \
+    within five more minutes, any worker of the queue starts the download again from the first byte. If the \
+    worker hangs but still sends heartbeats, use 'haul rescue worker'.
 
     A draining worker claims no more jobs, saves the progress of its running jobs, gives these jobs back and \
-    exits with 0. It exits with 75 after a second signal, and if it cannot reach the database for about 20 \
-    seconds. Under nohup, SIGHUP has no effect. If a store or queue does not exist, the worker exits with 78. \
-    Repair the configuration before you start it again. If the database has the schema of another Haul \
-    version, the worker exits with 75.
+    exits with 0. It exits with 75 if it cannot reach the database for about 20 seconds, or immediately after \
+    a second signal. A worker that does not drain keeps trying to reach the database. Under nohup, SIGHUP has \
+    no effect. If a store or queue does not exist, the worker exits with 78. Repair the configuration before \
+    you start it again. If the database has the schema of another Haul version, the worker exits with 75.
 
     Two limits apply. This worker runs up to --concurrency jobs at the same time. The whole pool runs at most \
     4 transfers from one host, however many workers run. 'haul host set' changes the limit per host.

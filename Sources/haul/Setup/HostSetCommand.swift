@@ -11,8 +11,8 @@ struct HostSetCommand: HaulCommand {
   static let abstract =
     "Set how many transfers a host may have at the same time, and how often a transfer may start."
   static let discussion = """
-    The limits apply to the whole pool, in addition to --concurrency of each worker, and to transfers that \
-    start from now on. If you lower the transfer limit, running transfers continue. If several patterns match \
+    The limits apply to the whole pool and to transfers that start from now on. --concurrency of each worker \
+    also applies. If you lower the transfer limit, running transfers continue. If several patterns match \
     a host, an exact name wins. Otherwise the pattern with the longest suffix wins. Without a match the \
     transfer limit is 4, with no start interval.
 

@@ -15,7 +15,11 @@ struct MigrateCommand: HaulCommand {
     first run needs a user that may create roles and schemas. The user need not be a superuser. A member of \
     \(PoolRole.admin.name(RolePrefix.usual)) can upgrade the schema.
 
-    Grant a role to each other login, such as: GRANT haul_worker TO alice
+    The login that ran this command needs no role. Grant one to every other login, such as:
+
+      GRANT haul_worker TO alice
+
+    The roles are:
 
       haul_monitor    watches the pool
       haul_submitter  also submits, pauses, resumes, cancels and retries jobs

@@ -20,7 +20,7 @@ struct VerifyCommand: HaulCommand {
 
     With --requeue Haul queues the jobs of missing and damaged files again. It keeps a damaged file as \
     NAME.damaged beside the new one. If several machines have local disks of one store, a missing file may be \
-    on another machine. In this case a file counts as missing only if you name its job by id.
+    on another machine. So Haul reports such a file as missing only if you give the id of its job.
 
     Haul exits with 0 if all compared files are correct, and with 1 if a file is missing, damaged or \
     unreadable. To download files that have changed at their source, use 'haul submit --on-duplicate \

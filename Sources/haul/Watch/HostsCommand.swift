@@ -7,15 +7,15 @@ extension IdleReason: OptionValue {}
 
 struct HostsCommand: HaulCommand {
   static let name = "hosts"
-  static let abstract = "List hosts, and why each one is idle."
+  static let abstract = "List hosts, and why no more transfers start."
   static let discussion = """
     The busiest hosts come first. CAP is the transfer limit: how many transfers the whole pool may run at the \
     same time (default: 4). CAP shows 2 of 8 if the limit is 8 and Haul lowered it to 2 because the host \
-    refused requests. 'haul host set' sets CAP and INTERVAL. WAITING says whether jobs wait for the host. IDLE \
-    says why the host starts no more transfers:
+    refused requests. 'haul host set' sets CAP and INTERVAL. WAITING is yes or no: whether jobs of the host \
+    are ready to start. Paused and scheduled jobs do not count. IDLE says why no more transfers start:
 
     \(reasons)
-      -           the host may start more transfers
+      -           more transfers may start
 
     IDLE shows one reason. 'haul why --host HOST' shows all of them in sentences, and what to type.
     """

@@ -11,9 +11,11 @@ struct WhyCommand: HaulCommand {
   static let discussion = """
     Haul looks at the jobs that have not ended. If you select none, it looks at all jobs of the pool. It \
     prints one line for each cause: how many jobs it affects, and what to type. Causes that a person must \
-    repair come first. A job can have several causes. Haul counts all jobs that are ready to start, by queue \
-    and host. It reads at most 1,000 of the other jobs. If you select a batch, it reads at most 1,000 jobs. If \
-    there are no jobs, Haul names the pool.
+    repair come first. A job can have several causes. If there are no jobs, Haul names the pool.
+
+    The counts include all jobs that are ready to start, but at most 1,000 paused and scheduled jobs. If you \
+    give ids, a batch, a state or an error class, Haul reads at most 1,000 waiting jobs. It says so if it does \
+    not count some jobs.
 
     The column IDLE of 'haul hosts' shows a cause as one word:
 
@@ -27,7 +29,8 @@ struct WhyCommand: HaulCommand {
       The start time has not come                     empty
       The last attempt failed. The next attempt is ... empty
 
-    Other causes do not concern a host: the workers are busy, a queue has reached its limit, or a worker died.
+    IDLE does not show causes that do not concern a host: the workers are busy, a queue has reached its limit, \
+    or a worker died. 'haul failures --host HOST' lists the failed jobs of a host.
     """
   static let examples = [
     Example("haul why", "Shows why no more jobs start in this pool."),
