@@ -7,6 +7,14 @@ final class Demand: Sendable {
     var places: Int
     var isOver = false
     var waiting: [CheckedContinuation<Bool, Never>] = []
+
+    /// Returns false after the end. Otherwise takes a place and returns true; nil if there is no place.
+    mutating func answer() -> Bool? {
+      if isOver { return false }
+      guard places > 0 else { return nil }
+      places -= 1
+      return true
+    }
   }
 
   private let state: Mutex<State>
@@ -15,15 +23,12 @@ final class Demand: Sendable {
 
   /// Waits for a place. Returns false if ``end()`` was called first.
   func take() async -> Bool {
-    await withCheckedContinuation { continuation in
+    if let answer = state.withLock({ $0.answer() }) { return answer }
+    return await withCheckedContinuation { continuation in
       let answer = state.withLock { state -> Bool? in
-        if state.isOver { return false }
-        if state.places > 0 {
-          state.places -= 1
-          return true
-        }
-        state.waiting.append(continuation)
-        return nil
+        let answer = state.answer()
+        if answer == nil { state.waiting.append(continuation) }
+        return answer
       }
       if let answer { continuation.resume(returning: answer) }
     }

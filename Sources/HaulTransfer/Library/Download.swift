@@ -105,9 +105,10 @@ public final class Download: Sendable {
   let members: DownloadMembers?
   let shared: Mutex<State>
 
-  /// Creates a download. ``enter(after:)`` starts it.
+  /// Creates a download. ``enter(after:)`` starts it. `host` is the host in the URL, if the caller has parsed the URL.
   init(
-    _ request: DownloadRequest, from data: ResumeData? = nil, work: any DownloadWork,
+    _ request: DownloadRequest, host: String? = nil, from data: ResumeData? = nil,
+    work: any DownloadWork,
     gates: [DownloadGate] = [], monitors: [any DownloadMonitor] = [],
     registry: DownloadRegistry? = nil, members: DownloadMembers? = nil, priority: Int = 0
   ) {
@@ -117,7 +118,7 @@ public final class Download: Sendable {
     self.monitors = monitors
     self.registry = registry
     self.members = members
-    host = (try? WebURL(request.url, schemes: WebURL.knownSchemes).hostKey) ?? ""
+    self.host = host ?? (try? WebURL(request.url, schemes: WebURL.knownSchemes).hostKey) ?? ""
     var state = State(priority: priority)
     state.saved = data
     if request.isDirectory { state.chosenName = data?.checkpoint.chosenName }

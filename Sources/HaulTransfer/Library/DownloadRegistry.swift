@@ -2,10 +2,28 @@ import Synchronization
 
 /// Keeps track of the unfinished downloads of a downloader, and ends them when the downloader shuts down.
 final class DownloadRegistry: Sendable {
-  private struct Entry: Sendable {
-    weak var download: Download?
-    /// A strong reference; nil while the download is paused, so that only the program keeps the download alive.
-    var kept: Download?
+  private enum Entry: Sendable {
+    case unfinished(Download)
+    /// A paused download, which only the program keeps alive.
+    case paused(Paused)
+
+    /// A weak reference. It is a separate type because the first weak reference to an object makes every later use of the
+    /// object slower, and most downloads are never paused.
+    struct Paused: Sendable {
+      weak var download: Download?
+    }
+
+    var download: Download? {
+      switch self {
+      case .unfinished(let download): download
+      case .paused(let paused): paused.download
+      }
+    }
+
+    /// The download, unless it is paused.
+    var kept: Download? {
+      if case .unfinished(let download) = self { download } else { nil }
+    }
   }
 
   private struct List: Sendable {
@@ -42,8 +60,7 @@ final class DownloadRegistry: Sendable {
   /// Keeps a download until it is over. Returns false if no further download may begin.
   func add(_ download: Download) -> Bool {
     state.withLock { state in
-      let entry = Entry(download: download, kept: download)
-      if !state.isClosed { state.live[ObjectIdentifier(download)] = entry }
+      if !state.isClosed { state.live[ObjectIdentifier(download)] = .unfinished(download) }
       return !state.isClosed
     }
   }
@@ -62,11 +79,16 @@ final class DownloadRegistry: Sendable {
     case .finished:
       note(download)
       remove(ObjectIdentifier(download))
-    case .state(let phase):
-      state.withLock {
-        $0.live[ObjectIdentifier(download)]?.kept = phase == .paused ? nil : download
-      }
+    case .state(.paused): replace(download, by: .paused(Entry.Paused(download: download)))
+    case .state(.waiting): replace(download, by: .unfinished(download))
     default: break
+    }
+  }
+
+  private func replace(_ download: Download, by entry: Entry) {
+    state.withLock { state in
+      guard state.live[ObjectIdentifier(download)] != nil else { return }
+      state.live[ObjectIdentifier(download)] = entry
     }
   }
 

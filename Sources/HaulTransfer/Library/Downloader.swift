@@ -65,9 +65,10 @@ public final class Downloader: Downloading {
     _ request: DownloadRequest, from data: ResumeData?, behind other: DownloadGate?,
     members: DownloadMembers?, id: String? = nil, priority: Int
   ) -> Download {
-    let work = FileWork(engine, io, base: DownloadTarget.base(of: request.path))
+    let url = try? WebURL(request.url, schemes: WebURL.knownSchemes)
+    let work = FileWork(engine, io, url: url, base: DownloadTarget.base(of: request.path))
     let download = Download(
-      request, from: data, work: work,
+      request, host: url?.hostKey ?? "", from: data, work: work,
       gates: [other, gate].compactMap(\.self), monitors: [monitor].compactMap(\.self),
       registry: registry, members: members, priority: priority)
     members?.add(download, id: id)

@@ -7,12 +7,15 @@ final class FileWork: DownloadWork {
   private let io: IOPool
   /// The directory where a relative path starts; nil if the path is absolute.
   private let base: String?
+  /// The parsed URL until the first attempt, which then need not parse it again. A finished download does not keep it.
+  private let url: Mutex<WebURL?>
   /// The transfer in progress.
   private let transfer = Mutex<PartTransfer?>(nil)
 
-  init(_ engine: Engine, _ io: IOPool, base: String?) {
+  init(_ engine: Engine, _ io: IOPool, url: WebURL?, base: String?) {
     self.engine = engine
     self.io = io
+    self.url = Mutex(url)
     self.base = base
   }
 
@@ -102,7 +105,7 @@ final class FileWork: DownloadWork {
 
   /// Checks the disk and creates the transfer. Called on a thread of the pool.
   private func plan(_ download: Download, _ data: ResumeData?) throws(TransferError) -> Plan {
-    let url = try WebURL(download.request.url, schemes: WebURL.knownSchemes)
+    let url = try takeURL(of: download.request)
     if url.isFile { download.chooseName(by: url) }
     let target = try DownloadTarget(download.request, from: base).named(download.chosenName)
     let existing = try Self.check(target, for: download)
@@ -127,6 +130,11 @@ final class FileWork: DownloadWork {
         return true
       })
     return .transfer(transfer, target)
+  }
+
+  private func takeURL(of request: DownloadRequest) throws(TransferError) -> WebURL {
+    if let parsed = url.withLock({ $0.take() }) { return parsed }
+    return try WebURL(request.url, schemes: WebURL.knownSchemes)
   }
 
   /// Checks before the first byte whether the file can get its name.
