@@ -2,10 +2,7 @@
 
 import argparse
 import os
-import shutil
-import signal
 import sys
-import tempfile
 import threading
 import time
 
@@ -78,23 +75,8 @@ def run(options, root):
 def main():
     options = arguments()
     options.seed = options.seed if options.seed is not None else int.from_bytes(os.urandom(3))
-    root = tempfile.mkdtemp(prefix="haul-chaos.", dir=os.environ.get("TMPDIR", "/var/tmp"))
-    os.chmod(root, 0o711)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    try:
-        way = proofs.play if options.scene else proofs.prove if options.prove_judge else soak.run if options.soak else run
-        status = way(options, root)
-    except place.CannotRun as error:
-        print(f"chaos: {error}", file=sys.stderr)
-        status = 69
-    finally:
-        # The kernel ends the processes and the network with this process, which is the first of its namespace.
-        if options.keep:
-            print(f"chaos: logs are in {root}")
-        else:
-            place.leave(root)
-            shutil.rmtree(root, ignore_errors=True)
-    sys.exit(status)
+    way = proofs.play if options.scene else proofs.prove if options.prove_judge else soak.run if options.soak else run
+    place.inside("chaos", lambda root: way(options, root), keep=options.keep)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,11 @@ and nothing outlives it. Database and origins are on a bridge; each worker has a
 """
 
 import os
+import shutil
+import signal
 import subprocess
+import sys
+import tempfile
 
 SERVER = "10.77.0.1"
 ORIGIN = "10.77.1.1"
@@ -39,6 +43,27 @@ def leave(root):
     for name in reversed(mounted):
         if name == root or name.startswith(root + "/"):
             run("umount", "--lazy", name)
+
+
+def inside(program, body, keep=False):
+    """Runs body(root) with a new directory, and exits with the status that it returns; 69 if this machine cannot run it.
+    Removes the directory at the end, or prints its name if `keep` is true."""
+    root = tempfile.mkdtemp(prefix=f"haul-{program}.", dir=os.environ.get("TMPDIR", "/var/tmp"))
+    os.chmod(root, 0o711)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        status = body(root)
+    except CannotRun as error:
+        print(f"{program}: {error}", file=sys.stderr)
+        status = 69
+    finally:
+        # The kernel ends processes, networks and mounts with this process, which is the first of its namespace.
+        if keep:
+            print(f"{program}: logs are in {root}")
+        else:
+            leave(root)
+            shutil.rmtree(root, ignore_errors=True)
+    sys.exit(status)
 
 
 class Site:

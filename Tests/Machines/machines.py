@@ -4,7 +4,6 @@ import argparse
 import os
 import pathlib
 import shutil
-import signal
 import sys
 import tempfile
 import time
@@ -81,19 +80,7 @@ def keep(stage, root):
 
 def main():
     options = arguments()
-    root = tempfile.mkdtemp(prefix="haul-machines.", dir=os.environ.get("TMPDIR", "/var/tmp"))
-    os.chmod(root, 0o711)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    try:
-        status = run(options, root)
-    except place.CannotRun as error:
-        print(f"machines: {error}", file=sys.stderr)
-        status = 69
-    finally:
-        # The kernel ends processes, networks and the machines' mounts with this process, the first of its namespace.
-        place.leave(root)
-        shutil.rmtree(root, ignore_errors=True)
-    sys.exit(status)
+    place.inside("machines", lambda root: run(options, root))
 
 
 if __name__ == "__main__":
