@@ -27,8 +27,8 @@ package struct ShellWords {
     }
   }
 
-  /// Returns `text` quoted so that it can follow the end of the line. Returns nil if that is impossible: `!` cannot be quoted
-  /// in double quotation marks.
+  /// Returns `text`, quoted so that it can be appended to the line. Returns nil if that is impossible: `!` cannot be quoted in
+  /// double quotation marks.
   package func quoted(_ text: String) -> String? {
     switch quote {
     case "'": return text.replacing("'", with: #"'\''"#)

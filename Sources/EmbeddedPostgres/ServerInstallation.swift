@@ -40,7 +40,7 @@ struct ServerInstallation: Sendable, Equatable {
   }
 
   /// Returns the major version from the path of a Debian package, such as 15 for `/usr/lib/postgresql/15/bin`. This saves
-  /// running the program.
+  /// running the program. Returns nil for other paths.
   static func major(ofPackage directory: String) -> Int? {
     let names = directory.split(separator: "/")
     guard names.count == 5, directory.hasPrefix(ClusterLocation.packages + "/") else { return nil }
@@ -48,7 +48,7 @@ struct ServerInstallation: Sendable, Equatable {
   }
 
   /// Returns the major version from a version text: 15 for `postgres (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)`, 18 for
-  /// `postgres (PostgreSQL) 18beta1`.
+  /// `postgres (PostgreSQL) 18beta1`. Returns nil for other texts.
   static func major(of version: String) -> Int? {
     let words = version.split(separator: " ")
     guard words.count >= 3, words[1] == "(PostgreSQL)" else { return nil }

@@ -8,7 +8,8 @@ package enum SmallFile {
   /// symbolic link and does not wait for a pipe.
   package static func read(_ path: String) -> String? { try? readable(path) }
 
-  /// Returns the content of a file like ``read(_:)``, but throws if the process or machine has no free file descriptor.
+  /// Returns the content of a file, in the same way as ``read(_:)``. Returns nil if the file cannot be opened, but throws if the
+  /// process or machine has no free file descriptor.
   ///
   /// - Throws: only EMFILE and ENFILE.
   package static func readable(_ path: String) throws(SystemError) -> String? {

@@ -170,7 +170,8 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     case acceptUnverifiedLength
     /// Set ``ProxyAddress/login``.
     case proxyPassword
-    /// Set ``DownloadOptions/login``. The value is the name of the server in a netrc file, for programs that read one.
+    /// Set ``DownloadOptions/login``. `machine` is the name of the server as a netrc file spells it, for programs that read such
+    /// a file.
     case login(machine: String)
     /// Add this scheme to ``DownloaderConfiguration/allowedSchemes``.
     case allowScheme(String)

@@ -91,7 +91,7 @@ package enum ListField: Equatable, Sendable {
     }
   }
 
-  /// Returns the field with exactly this name.
+  /// Returns the field with exactly this name; nil if there is none.
   static func named(_ name: String) -> ListField? { byName[name] }
 
   /// Returns the field that a misspelt name in lower case may mean; nil if none is similar. `name` must not be the name of a

@@ -30,7 +30,7 @@ extension ListParser {
 }
 
 extension ListLine {
-  /// Returns the entry that `body` creates from this line's text, or its fault as a problem.
+  /// Returns the entry that `body` creates from this line's text, or its fault as a problem. Returns nil if `body` does.
   func item(_ body: (String) throws(ListFault) -> ListEntry?) -> ListItem? {
     do throws(ListFault) {
       return try body(try text.get()).map { .entry($0) }

@@ -12,8 +12,8 @@ package import Worker
 
 /// The configuration of one run of `haul up`: what to run, and where files go.
 package struct UpConfiguration: Sendable {
-  /// The directory of the store ``UpRun/store``. Haul creates it if it is missing. If the value is nil, the run uses the
-  /// directory of the last run. If there was no earlier run, it uses the directory `downloads` below the current directory.
+  /// The directory of the store ``UpRun/store``. Haul creates it if it is missing. If this property is nil, the run uses
+  /// the directory of the last run. If there was no earlier run, it uses the directory `downloads` below the current directory.
   package var directory: String?
   package var workers: Int
   /// The maximum number of concurrent jobs of each worker.

@@ -122,7 +122,8 @@ enum Handshake {
     message.replacing(#/:  [0-9A-Z]{5}: /#, with: ": ")
   }
 
-  /// Returns the SQLSTATE in the last "FATAL:  28P01: …" of a message of full verbosity, in any language.
+  /// Returns the SQLSTATE in the last "FATAL:  28P01: …" of a message of full verbosity, in any language. Returns
+  /// nil if the message has none.
   static func sqlState(inVerbose message: String) -> SQLState? {
     let states = message.split(separator: "\n")
       .compactMap { line in line.firstMatch(of: #/:  ([0-9A-Z]{5}): /#) }

@@ -50,7 +50,7 @@ enum KnownAddresses {
     return lines.count == 3 && lines[0] == key ? String(lines[1]) : nil
   }
 
-  /// Returns the age of a file if it belongs to this user.
+  /// Returns the age of a file if it belongs to this user; otherwise nil.
   private static func age(of file: String) -> Duration? {
     var status = stat()
     guard unsafe lstat(file, &status) == 0, status.st_uid == geteuid() else { return nil }

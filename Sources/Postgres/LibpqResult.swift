@@ -50,7 +50,8 @@ import Glibc
         constraint: field(Int32(UInt8(ascii: "n")))))
   }
 
-  /// Returns a field of the error by its letter in the protocol. libpq's PG_DIAG_ macros have the same values.
+  /// Returns a field of the error by its letter in the protocol; nil if the error lacks it. libpq's PG_DIAG_ macros have the same
+  /// values.
   private func field(_ code: Int32) -> String? {
     unsafe PQresultErrorField(handle, code).map { unsafe String(cString: $0) }
   }

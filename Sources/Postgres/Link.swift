@@ -86,7 +86,7 @@ final class Link: Sendable {
     }
   }
 
-  /// Returns the next operation, and removes it. Only the thread calls this.
+  /// Returns the next operation and removes it; nil if there is none. Only the thread calls this.
   func takeNext() -> Operation? {
     state.withLock { state in
       defer { state.next = nil }

@@ -208,7 +208,7 @@ package final class GroupCommit: Sendable {
     }
   }
 
-  /// Syncs a file, or the common directory of all of `group`.
+  /// Syncs a file, or the common directory of all of `group`. Returns the error, or nil.
   private func sync(_ group: [Waiter]) -> TransferError? {
     do throws(TransferError) {
       var parents: [Destination.Parent] = []

@@ -52,7 +52,7 @@ package struct KeyDecoder: Sendable {
     }
   }
 
-  /// Decodes one UTF-8 scalar (RFC 3629 §3). Skips a byte that cannot begin a scalar.
+  /// Decodes one UTF-8 scalar (RFC 3629 §3). Skips a byte that cannot begin a scalar. Returns nil if bytes are missing.
   private static func text(_ bytes: ArraySlice<UInt8>) -> (length: Int, key: Key?)? {
     let length = [0xc2...0xdf, 0xe0...0xef, 0xf0...0xf4].firstIndex {
       $0.contains(bytes[bytes.startIndex])
@@ -95,7 +95,7 @@ package struct KeyDecoder: Sendable {
     }
   }
 
-  /// Returns the key of the form `CSI number ~`, with or without modifier keys.
+  /// Returns the key of the form `CSI number ~`, with or without modifier keys; nil if the number is unknown.
   private static func numbered(_ parameters: String) -> Key? {
     switch parameters.prefix(while: { $0 != ";" }) {
     case "1", "7": .home

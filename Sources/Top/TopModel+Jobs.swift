@@ -27,7 +27,8 @@ extension TopModel {
     lists[pane]?.trouble = nil
   }
 
-  /// Opens the row under the cursor: the detail of a job, or the list of the jobs that belong to the row.
+  /// Opens the row under the cursor: the detail of a job, or the list of the jobs that belong to the row. Returns nil if there is
+  /// nothing to open.
   mutating func open() -> Request? {
     guard let subject = list.selected?.subject else { return nil }
     if case .job(let job) = subject {

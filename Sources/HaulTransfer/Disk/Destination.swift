@@ -221,7 +221,7 @@ package struct Destination: Sendable {
   }
 
   /// Finds the file that an earlier call of ``place(part:of:at:in:policy:)`` may have renamed to `path` or to a numbered name.
-  /// That process may have died before it confirmed the rename.
+  /// The process that made that call may have died before it confirmed the rename.
   ///
   /// - Returns: The path of the file for which `isWanted` returns true; nil if there is no such file. This function checks
   ///   numbered names up to the first free one.

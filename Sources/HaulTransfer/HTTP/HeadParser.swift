@@ -58,7 +58,8 @@ struct HeadParser {
   ///   - isSecure: Whether the connection uses TLS. Without TLS, a status line that claims HTTP/2 is wrong.
   ///   - isForHead: Whether the method was HEAD. The response then has no body, whatever its head says. (RFC 9110
   ///     §9.3.2)
-  ///   - engineReadsLength: Whether libcurl ignores Content-Length. (libcurl: CURLOPT_IGNORE_CONTENT_LENGTH)
+  ///   - engineReadsLength: Whether Haul's engine reads Content-Length and libcurl ignores it. (libcurl:
+  ///     CURLOPT_IGNORE_CONTENT_LENGTH)
   init(isSecure: Bool, isForHead: Bool = false, engineReadsLength: Bool = false) {
     self.isSecure = isSecure
     self.isForHead = isForHead
@@ -67,7 +68,7 @@ struct HeadParser {
 
   /// Takes the next line, with or without its line ending.
   ///
-  /// - Returns: The final head, if this line ended it.
+  /// - Returns: The final head if this line ended it; otherwise nil.
   /// - Throws: `.protocol`. A line that is not a field is not an error: the parser skips it.
   mutating func take(_ line: some StringProtocol) throws(TransferError) -> Parsed? {
     byteCount += line.utf8.count

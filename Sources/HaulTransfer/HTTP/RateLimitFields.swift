@@ -21,7 +21,7 @@ extension ResponseHead {
   }
 
   /// Returns the number in the first of the fields `names` that exists, or in the parameter `long` or `short` of
-  /// `RateLimit` (draft-ietf-httpapi-ratelimit-headers).
+  /// `RateLimit` (draft-ietf-httpapi-ratelimit-headers). Returns nil if there is none.
   private func number(_ names: [String], _ long: String, _ short: String) -> Int64? {
     for name in names {
       if let value = value(name), let number = Int64(value) { return number }

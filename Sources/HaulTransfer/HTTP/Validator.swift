@@ -41,8 +41,8 @@ package enum Validator: Sendable, Hashable {
     }
   }
 
-  /// Returns Last-Modified as sent, if it is at least 60 s older than the response. A response without a usable Date
-  /// counts as sent now (RFC 9110 §6.6.1).
+  /// Returns Last-Modified as sent if it is at least 60 s older than the response; otherwise nil. A response without a usable
+  /// Date counts as sent now (RFC 9110 §6.6.1).
   private static func settledDate(_ head: ResponseHead, now: HTTPDate) -> String? {
     guard let modified = head.value("Last-Modified"), let modifiedAt = HTTPDate(modified, now: now)
     else { return nil }

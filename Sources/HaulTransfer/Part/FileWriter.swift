@@ -47,7 +47,7 @@ package final class FileWriter: Sendable {
       return (contexts, end)
     }
 
-    /// Returns the digest that uses `algorithm` if it covers `length` bytes; otherwise nil. Works only once per digest.
+    /// Returns the digest for `algorithm` if it covers exactly `length` bytes; otherwise nil. Each digest can be taken only once.
     mutating func finished(_ algorithm: DigestAlgorithm, _ length: Int64) -> [UInt8]? {
       guard end == length, let index = contexts.firstIndex(where: { $0.algorithm == algorithm })
       else { return nil }

@@ -5,7 +5,7 @@ struct PartBody: Sendable {
     /// The bytes of the body are written to the part file.
     case write(FileWriter)
     /// The bytes of the body are digested and not written. Haul downloads the file a second time and compares the digest with
-    /// the first download, because nothing else proves that the first download is complete (row 23 in `decideEnd`).
+    /// the first download, because nothing else proves that the first download is complete (row 23 of the decision table).
     case compare(DigestContext)
   }
 

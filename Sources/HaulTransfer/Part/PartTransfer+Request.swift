@@ -67,7 +67,8 @@ extension PartTransfer {
     }
   }
 
-  /// Asks the owner for a login. A stop does not wait for the answer, because a person may never give one.
+  /// Asks the owner for a login. Returns nil if the owner has none, or after a stop. A stop does not wait for the
+  /// answer, because a person may never give one.
   private func answer(
     to challenge: AuthenticationChallenge,
     _ authenticate: @escaping @Sendable (AuthenticationChallenge) async -> Login?
@@ -87,7 +88,7 @@ extension PartTransfer {
   }
 
   /// Returns the user and password for an http or https URL. Haul uses the first of these that exists: the owner's answer for
-  /// the origin, the job's login at the job's origin, the netrc file.
+  /// the origin, the job's login at the job's origin, the netrc file. Returns nil if there is none.
   func login(for url: WebURL, isHome: Bool) -> Login? {
     if url.isFile { return nil }
     if let given = shared.withLock({ $0.logins[url.origin] }) { return given }

@@ -96,7 +96,7 @@ extension PartTransfer.Shared {
   }
 }
 
-/// Bodies on trial (rows 10 and 12).
+/// Bodies on trial (rows 10 and 12 of the decision table).
 extension PartTransfer {
   /// Starts a body on trial from byte 0, in a separate part file. No checkpoint names its bytes during the trial.
   func beginTrial(

@@ -83,7 +83,7 @@ extension PartTransfer {
     }
   }
 
-  /// Sets a complete part's time to the source's, if the job asks for that and the time is known.
+  /// Sets a complete part's time to the source's, if the job asks for that and the time is known. Returns the error, or nil.
   func applyRemoteTime(to part: PartFile) async -> TransferError? {
     guard order.takesRemoteTime else { return nil }
     let modified = shared.withLock { shared in
@@ -102,7 +102,7 @@ extension PartTransfer {
   // MARK: - Row 23: two equal downloads
 
   /// Whether Haul is downloading the file a second time to compare both downloads. It does so if nothing else proves that the
-  /// first one is complete (row 23 in `decideEnd`).
+  /// first one is complete (row 23 of the decision table).
   package var isSecond: Bool { shared.withLock { $0.first != nil } }
 
   /// Keeps the length and digest of a first download.

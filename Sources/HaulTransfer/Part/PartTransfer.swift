@@ -41,7 +41,7 @@ package final class PartTransfer: Sendable {
     var generation = 0
     /// The name of the part file in use.
     var partName: String?
-    /// The first of two downloads, with its length and digest (row 23).
+    /// The first of two downloads, with its length and digest (row 23 of the decision table).
     var first: (part: PartFile, length: Int64, digest: [UInt8])?
     /// The origins that require Digest instead of Basic.
     var digestOrigins: Set<String> = []

@@ -43,8 +43,8 @@ package struct TransferRequest: Sendable {
   package var credentials: [ResponseHead.Field] = []
   /// The client certificate for the TLS handshake. Haul uses this certificate for the origins that get ``credentials``.
   package var certificate: ClientCertificate?
-  /// The login for FTP, SFTP and HTTP Digest. Haul uses this login for the origins that get ``credentials``. If the value is
-  /// nil, Haul looks for a login in ``DownloaderConfiguration/netrc``.
+  /// The login for FTP, SFTP and HTTP Digest. Haul uses this login for the origins that get ``credentials``. If it is nil,
+  /// Haul looks for a login in ``DownloaderConfiguration/netrc``.
   package var login: Login?
   /// The policy for the addresses of the URL's own origin; nil for the engine's policy. Redirects to other origins always
   /// follow the engine's policy.

@@ -4,6 +4,8 @@
 /// Most counters only grow, and most flags are only set. The others, such as `mode` and `zeroProgress`, start again with a new
 /// body or with progress, and `askedWhole` once with `outage`. The counters that only grow and the file's length limit how
 /// often that can happen.
+///
+/// Row numbers are those of the decision table; see `decide`.
 struct Attempts: Sendable, Hashable {
   /// Haul stops resuming after the source has changed this many times.
   static let maximumChanges = 3
@@ -52,7 +54,7 @@ struct Attempts: Sendable, Hashable {
   var askedPlainRange = false
   /// Whether a request without Range was sent in response to row 12 or 27.
   var askedWhole = false
-  /// The state of row 27 for a range that failed because the server had problems.
+  /// Whether ranges fail because the server has problems (row 27 of the decision table).
   var outage = Outage.none
   /// The number of consecutive responses that contradicted the record (row 11).
   var contradictions = 0

@@ -50,7 +50,7 @@ enum BodyEnding: Sendable, Equatable {
   case fail(TransferError)
 }
 
-/// Decides what the end of a body means (rows 20 to 24).
+/// Decides what the end of a body means (rows 20 to 24 of the decision table).
 func decideEnd(_ state: TransferState, body: Body) -> TableDecision<BodyEnding> {
   switch (body.kind, body.framing) {
   // Row 21: an answer that contradicts itself proves nothing. Only a digest proves that the file is complete.
@@ -93,8 +93,8 @@ func decideEnd(_ state: TransferState, body: Body) -> TableDecision<BodyEnding> 
   }
 }
 
-/// Decides row 23: a body without a length, which ended when the peer closed the connection. A complete body and a broken one
-/// then look the same.
+/// Decides row 23 of the decision table: a body without a length, which ended when the peer closed the connection. A complete
+/// body and a broken one then look the same.
 private func decideClosed(_ state: TransferState, body: Body) -> TableDecision<BodyEnding> {
   if let expected = state.policy.expectedLength {
     if body.end == expected { return TableDecision(23, .verify(length: expected)) }
@@ -124,7 +124,8 @@ extension TransferState {
   }
 }
 
-/// Decides row 20 and similar rows: asks for the rest if that is possible and earlier requests for it made progress.
+/// Decides row 20 of the decision table and similar rows: asks for the rest if that is possible and earlier requests for it
+/// made progress.
 private func rest(_ state: TransferState, progress: Bool, row: Int) -> TableDecision<BodyEnding> {
   if state.attempts.changes >= Attempts.maximumChanges {
     return failure(

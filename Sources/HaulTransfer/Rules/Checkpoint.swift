@@ -40,8 +40,8 @@ package struct Checkpoint: Sendable, Hashable {
   /// Whether the bytes come from a URL with another host or path. Only a response with the same strong ETag continues these
   /// bytes. Nothing else in the checkpoint says anything about the file at the new URL.
   package var isFromElsewhere = false
-  /// The final path of the file that Haul is about to publish. Haul sets this value just before the rename, when all bytes are
-  /// durable. Until then the value is nil.
+  /// The final path of the file that Haul is about to publish. Haul sets it just before the rename, when all bytes are durable.
+  /// Nil until then.
   package var publishing: String?
   /// A response that came instead of the rest of the file; see ``SuspectPage``.
   var suspect: SuspectPage?

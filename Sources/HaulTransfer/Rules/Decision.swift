@@ -89,7 +89,7 @@ indirect enum Action: Sendable, Equatable {
 /// Decides what the head of a response means, given the durable bytes and the request: the decision table.
 ///
 /// `decideWhole` judges a 200, and a 206 that carries the whole file although no range was requested. `decidePart` judges every
-/// other 206, and `decideUnsatisfied` a 416. Rows 20 to 24 are about a body's end; see `decideEnd`.
+/// other 206, and `decideUnsatisfied` a 416. Rows 20 to 24 of the table are about a body's end; see `decideEnd`.
 func decide(
   _ state: TransferState, asked: RequestKind, head: ResponseHead, now: HTTPDate
 ) -> TableDecision<Action> {

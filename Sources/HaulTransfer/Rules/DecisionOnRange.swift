@@ -1,6 +1,6 @@
 /// Decisions on responses that state their range: 206 and 416.
 
-/// Decides rows 1 to 9: 206 Partial Content.
+/// Decides rows 1 to 9 of the decision table: 206 Partial Content.
 func decidePart(_ state: TransferState, asked: RequestKind, head: ResponseHead) -> TableDecision<
   Action
 > {
@@ -51,7 +51,7 @@ func decidePart(_ state: TransferState, asked: RequestKind, head: ResponseHead) 
     row, .accept(start: first, compareUntil: min(fresh, last + 1), end: last + 1))
 }
 
-/// Decides rows 13 to 15: 416 Range Not Satisfiable.
+/// Decides rows 13 to 15 of the decision table: 416 Range Not Satisfiable.
 func decideUnsatisfied(
   _ state: TransferState, asked: RequestKind, head: ResponseHead
 ) -> TableDecision<Action> {

@@ -1,4 +1,4 @@
-/// Decides rows 18, 19, 27 and 28: responses without any bytes of the file.
+/// Decides rows 18, 19, 27 and 28 of the decision table: responses without any bytes of the file.
 func decideRefused(
   _ state: TransferState, asked: RequestKind, head: ResponseHead, now: HTTPDate
 ) -> TableDecision<Action> {

@@ -1,4 +1,4 @@
-/// Decides rows 10 to 12 and 26, and the ordinary response to an ordinary request: 200 OK.
+/// Decides rows 10 to 12 and 26 of the decision table, and the ordinary response to an ordinary request: 200 OK.
 func decideWhole(
   _ state: TransferState, asked: RequestKind, head: ResponseHead, now: HTTPDate
 ) -> TableDecision<Action> {
@@ -24,7 +24,7 @@ func decideWhole(
   return TableDecision(nil, .wholeBody(new, resumable: true))
 }
 
-/// Rejects responses that the job does not accept, whatever the part holds.
+/// Rejects responses that the job does not accept, whatever the part holds. Returns nil if the job accepts the response.
 private func decideUnwanted(
   _ policy: TransferState.Policy, _ new: Representation, _ head: ResponseHead, now: HTTPDate
 ) -> TableDecision<Action>? {
@@ -47,7 +47,7 @@ private func decideUnwanted(
   return TableDecision(12, .suspect(SuspectPage(new, now: now), error))
 }
 
-/// Decides rows 10, 11 and 15: the server sent the whole file, although Haul requested a range.
+/// Decides rows 10, 11 and 15 of the decision table: the server sent the whole file, although Haul requested a range.
 private func decideUnranged(
   _ state: TransferState, _ record: Checkpoint, asked: RequestKind, _ new: Representation,
   _ head: ResponseHead
@@ -110,7 +110,8 @@ extension RequestKind {
   }
 }
 
-/// Decides row 12: a body that looks like an error page never replaces a part or a finished file.
+/// Decides row 12 of the decision table: a body that looks like an error page never replaces a part or a finished file.
+/// Returns nil if the body does not look like one.
 private func decideSuspect(
   _ state: TransferState, asked: RequestKind, _ new: Representation, _ head: ResponseHead,
   now: HTTPDate
@@ -148,7 +149,8 @@ private func decideSuspect(
   return TableDecision(12, .suspect(page, error))
 }
 
-/// Decides row 12 for a body without a stated length. Its length shows only at its end, and the old part stays until then.
+/// Decides row 12 of the decision table for a body without a stated length. Its length shows only at its end, and the old part
+/// stays until then. Returns nil if nothing speaks against the body.
 private func decideUnsized(
   _ state: TransferState, asked: RequestKind, _ new: Representation, _ known: KnownFile,
   _ head: ResponseHead, now: HTTPDate

@@ -66,8 +66,8 @@ struct TransferState: Sendable, Hashable {
   var earlierLength: Int64?
   /// The validator of the response with ``earlierLength``; nil if it had none.
   var earlierValidator: Validator?
-  /// The length that the current response must have, because it states no length but may carry the version whose length is
-  /// known. Nil if any length may be right.
+  /// The length to require of the current response if it states none. It may carry the same version as an earlier response or
+  /// the finished file, whose length is known. Nil if any length may be right.
   var requiredLength: Int64?
   /// The attempts that the download has already made.
   var attempts: Attempts
@@ -201,14 +201,15 @@ struct TransferState: Sendable, Hashable {
     return true
   }
 
-  /// Records that the overlap of an accepted range differs from the disk: row 5, found late.
+  /// Records that the overlap of an accepted range differs from the disk (row 5 of the decision table, found late).
   mutating func overlapDiffered() -> TableDecision<Action> {
     attempts.note(.changedRestart)
     attempts.differed = true
     return TableDecision(5, .changedRestart)
   }
 
-  /// Records that a whole response differs from the part that it was compared with: row 10 or 12, found late.
+  /// Records that a whole response differs from the part that it was compared with (row 10 or 12 of the decision table,
+  /// found late).
   mutating func wholeDiffered() -> TableDecision<Action> {
     attempts.noteDifference()
     return TableDecision(12, .onceWhole)

@@ -48,7 +48,7 @@ package struct CookieFile: Sendable {
   }
 
   /// Reads a line of seven fields. The last field, the value, may be missing if it is empty. Some programs write the
-  /// expiry with a fraction.
+  /// expiry with a fraction. Returns nil if the line is not valid.
   private static func cookie(_ line: Substring) -> Cookie? {
     var fields = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
     if fields.count == 6 { fields.append("") }

@@ -50,11 +50,11 @@ package struct Netrc: Sendable {
     self.entries = entries.filter { !$0.machine.isEmpty }
   }
 
-  /// Returns the first entry for a machine, which is a host as ``WebURL/hostKey`` spells it.
+  /// Returns the first entry for a machine, which is a host as ``WebURL/hostKey`` spells it. Returns nil if there is none.
   func entry(of machine: String) -> Entry? { entries.first { $0.machine == machine } }
 
   /// Returns the user and password for `url`, an http or https URL. `isHome` is true if the URL has the same origin as the
-  /// job's URL, and no redirect has left that origin.
+  /// job's URL, and no redirect has left that origin. Returns nil if no entry fits.
   func login(for url: WebURL, isHome: Bool) -> Login? {
     let named = entry(of: "\(url.host):\(url.port)")
     let entry =
@@ -80,7 +80,7 @@ package struct Netrc: Sendable {
       "the netrc file has 'machine \(near.machine)', but this URL needs 'machine \(url.host):\(url.port)'"
   }
 
-  /// Returns the login for an FTP or SFTP URL, over connections that encrypt the password.
+  /// Returns the login for an FTP or SFTP URL, over connections that encrypt the password. Returns nil if there is none.
   func login(for url: WebURL) -> Login? {
     entry(of: url.hostKey).map { Login(user: $0.login, password: $0.password) }
   }

@@ -80,7 +80,7 @@ struct Aria2Lines: ListParser {
     return nil
   }
 
-  /// Splits `name=value`, if the name is written like an option of aria2.
+  /// Splits `name=value` if the name is written like an option of aria2; otherwise returns nil.
   static func option(_ text: Substring) -> (key: Substring, value: Substring)? {
     guard let equals = text.firstIndex(of: "="), equals > text.startIndex else { return nil }
     let key = text[..<equals]

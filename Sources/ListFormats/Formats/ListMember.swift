@@ -54,7 +54,7 @@ struct ListMember: Sendable, Equatable {
     return algorithms[lower].map { ListMember(.option(.digest), algorithm: $0) }
   }
 
-  /// Returns the member like ``known(_:)``, but rejects names that look misspelt.
+  /// Returns the member, or nil for an unknown name, like ``known(_:)``. Rejects names that look misspelt.
   ///
   /// - Throws: an error for an unknown name that resembles a field. If the name were ignored, a digest might not be checked.
   static func certain(_ name: String) throws(ListFault) -> ListMember? {

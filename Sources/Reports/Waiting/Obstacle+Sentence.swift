@@ -230,7 +230,7 @@ extension WorkerStart {
       + networks.map { " --allow-net \($0)" }.joined()
   }
 
-  /// The directory of the store, if the store has only one on the machine, or only one on all machines.
+  /// Returns the directory of the store if the store has only one on the machine, or none there and one in all; otherwise nil.
   private func directory(on machine: String) -> String? {
     let roots = roots ?? []
     let here = Set(roots.filter { $0.machine == machine }.map(\.root))

@@ -104,7 +104,7 @@ struct AccessRules: Sendable {
     return name == "localhost" || ListenAddress("\(name):0")?.isLoopback == true
   }
 
-  /// Returns the value of a cookie (RFC 6265 §4.2.1). If the name repeats, the first one counts.
+  /// Returns the value of a cookie (RFC 6265 §4.2.1); nil if there is none. If the name repeats, the first one counts.
   static func cookie(_ name: String, in field: String) -> String? {
     for pair in field.split(separator: ";") {
       let sides = pair.split(separator: "=", maxSplits: 1)
@@ -115,7 +115,8 @@ struct AccessRules: Sendable {
     return nil
   }
 
-  /// Returns the value of a form field as browsers send it (WHATWG URL, "application/x-www-form-urlencoded").
+  /// Returns the value of a form field as browsers send it (WHATWG URL, "application/x-www-form-urlencoded"); nil if the form
+  /// lacks it.
   static func formValue(_ name: String, in form: String) -> String? {
     for pair in form.split(separator: "&") {
       let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)

@@ -204,9 +204,9 @@ final class JobRun: Sendable {
     return try await transfer(order, into: parts, to: path, in: store)
   }
 
-  /// Returns the ending of a job that needs no download, because the policy or a missing right does not allow its final name.
-  /// The rename checks this again. After a rescue the existing file may be the job's own, so it is compared when the bytes
-  /// have arrived.
+  /// Returns the ending if the policy skips an existing file; otherwise nil. Throws if the policy or a missing right forbids the
+  /// final name; the rename checks this again. After a rescue, an existing file may come from an earlier attempt of this job.
+  /// The function then returns nil, and Haul compares the file with the part file after the download.
   private func endingBeforeTransfer(
     _ store: Store, _ path: RelativePath
   ) async throws(TransferError) -> LeaseEnding? {

@@ -93,7 +93,8 @@ struct Publisher: Sendable {
     }
   }
 
-  /// Returns the name under which an earlier attempt may have published the file, if `isWanted` accepts the file there.
+  /// Returns the name under which an earlier attempt may have published the file, if `isWanted` accepts the file
+  /// there; otherwise nil.
   private func find(
     _ isWanted: (PartFile) throws(TransferError) -> Bool
   ) throws(TransferError) -> RelativePath? {

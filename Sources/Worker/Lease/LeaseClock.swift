@@ -64,6 +64,7 @@ struct LeaseClock: Sendable {
   }
 
   /// Records that a heartbeat sent at `sent` was acknowledged. The leases that the database still knows are confirmed.
+  /// Returns what to do, or nil if nothing changes.
   mutating func acknowledged(sent: Instant, expiry: Duration, now: Instant) -> Action? {
     if standing != .confirmed || wasCutOff || present(sent) != .confirmed { since = now }
     wasCutOff = !hasSession
@@ -72,13 +73,14 @@ struct LeaseClock: Sendable {
     return move(to: present(now))
   }
 
-  /// Checks the clock and returns what to do. This does not confirm any lease.
+  /// Checks the clock and returns what to do, or nil if nothing changes. This does not confirm any lease.
   mutating func look(now: Instant) -> Action? {
     let present = present(now)
     return move(to: present == .confirmed ? standing : present)
   }
 
-  /// Suspends the leases because the process is about to be stopped, and they may expire meanwhile.
+  /// Suspends the leases, because the process is about to be stopped and they may expire before it continues. Returns what to
+  /// do, or nil if nothing changes.
   mutating func suspend() -> Action? {
     standing == .confirmed ? move(to: .suspended) : nil
   }

@@ -33,6 +33,7 @@ struct HostArgument: OptionValue {
   }
 
   /// Returns the ``WebURL/hostKey`` of a URL with this host and port. The port determines the scheme; the default is http.
+  /// Returns nil if there is no such URL.
   private static func hostKey(of name: Substring) -> String? {
     guard !name.contains(where: { "/@?#*% ".contains($0) }) else { return nil }
     let port = name.split(separator: ":").last.flatMap { Int($0) }

@@ -120,8 +120,8 @@ struct RequestOptions: OptionGroup {
     StandardStream.say("haul: \(path): ignored \(lines) in Netscape format\n")
   }
 
-  /// Checks that the file of known hosts is readable. sftp cannot connect without servers' keys, so the command fails
-  /// immediately.
+  /// Returns the file of known hosts if it is readable; nil if none was given. Throws if the file is unreadable, or if sftp is
+  /// allowed without a file: sftp cannot connect without the servers' keys.
   private func readableKnownHosts() throws(ExitError) -> String? {
     guard let knownHosts else {
       if schemes.contains(.sftp) {

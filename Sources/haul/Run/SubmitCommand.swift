@@ -207,7 +207,8 @@ struct SubmitCommand: HaulCommand {
     if urls.count != 1 && !single.isEmpty { throw ExitError(needingOneURL: single) }
   }
 
-  /// Returns the delay of the jobs. A time is measured by the database's clock, like all other times.
+  /// Returns the delay of the jobs, or nil if they may start immediately. A time is measured by the
+  /// database's clock, like all other times.
   private func delay(_ queue: JobQueue) async throws -> Duration? {
     switch notBefore {
     case nil: nil

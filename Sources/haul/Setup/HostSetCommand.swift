@@ -86,7 +86,7 @@ struct HostSetCommand: HaulCommand {
     for case let note? in notes { StandardStream.say("haul host set: \(note)\n") }
   }
 
-  /// Returns a note if a burst has no effect, because the host has no interval.
+  /// Returns a note if a burst has no effect, because the host has no interval; otherwise nil.
   private func noteOnBurst(_ queue: JobQueue, _ host: String) async throws -> String? {
     guard let burst, burst > 1 else { return nil }
     let policy = try await queue.policies().first { $0.pattern == host }

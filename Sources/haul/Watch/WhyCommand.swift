@@ -74,7 +74,7 @@ struct WhyCommand: HaulCommand {
       ], orSay: text)
   }
 
-  /// Returns the batch that the user asks about, if it has no jobs.
+  /// Returns the batch that the user asks about if it has no jobs; otherwise nil.
   private func emptyBatch(_ selector: JobSelector) async throws -> String? {
     guard let batch = selector.batch else { return nil }
     let rows = try await database.withQueue { try await $0.batches([batch], limit: 1) }
