@@ -136,9 +136,9 @@ LANGUAGE sql IMMUTABLE AS $$
     extract(epoch FROM greatest(p_next_start - p_now, interval '0')) / extract(epoch FROM p_interval))::integer END
 $$;
 COMMENT ON FUNCTION haul.starts(interval, integer, timestamptz, timestamptz) IS
-  'Returns how many transfers to a host may start at p_now. If the result is below 1, none may start yet; NULL = no '
-  'limit. p_interval: minimum time between two starts; 0 = no limit. p_burst: how many transfers may start together '
-  'after a period without starts. p_next_start: the column next_start of the table host.';
+  'Returns how many transfers to a host may start at p_now. If the result is below 1, none may start yet. Returns NULL '
+  'if there is no limit. p_interval: minimum time between two starts; 0 = no limit. p_burst: how many transfers may '
+  'start together after a period without starts. p_next_start: the column next_start of the table host.';
 
 CREATE OR REPLACE FUNCTION haul.next_start(p_interval interval, p_burst integer, p_next_start timestamptz)
 RETURNS timestamptz
@@ -146,7 +146,8 @@ LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE WHEN p_interval > '0' THEN p_next_start - p_interval * (p_burst - 1) END
 $$;
 COMMENT ON FUNCTION haul.next_start(interval, integer, timestamptz) IS
-  'Returns when the next transfer to a host may start; NULL = at any time. The arguments are those of starts().';
+  'Returns when the next transfer to a host may start, or NULL if it may start at any time. The arguments are those of '
+  'starts().';
 
 CREATE OR REPLACE FUNCTION haul.successes_to_grow() RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$ SELECT 20 $$;
@@ -194,8 +195,8 @@ LANGUAGE sql STABLE AS $$
 $$;
 COMMENT ON FUNCTION haul.lane_now(integer, integer, integer) IS
   'Returns the newest version of a lane''s row in the same way as host_now(). A lane contains the waiting jobs of one '
-  'queue for one host and store instance (a directory of a store; 0 = any). place: the ctid of the row. Returns no row '
-  'if the lane does not exist. Locks nothing.';
+  'queue for one host and store instance (a directory of a store). p_instance: 0 = the lane of jobs that every '
+  'instance may run. place: the ctid of the row. Returns no row if the lane does not exist. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.policy_of(p_host text) RETURNS TABLE (cap integer, min_interval interval, burst integer)
 LANGUAGE sql STABLE AS $$
@@ -283,12 +284,12 @@ END
 $$;
 COMMENT ON FUNCTION haul.arm(integer[], integer[], integer[], smallint[], bigint[]) IS
   'Makes lanes due, so that workers claim the jobs of these lanes. A lane contains the waiting jobs of one queue for '
-  'one host and store instance (a directory of a store; 0 = any). Call this function for the lanes of rows that you '
-  'have inserted into ready. Also call it for the lanes of a host that was full and allows more transfers again. '
-  'Creates missing lanes. If a job comes before the first job of its lane, by priority and then by id, it becomes the '
-  'first job. Locks rows of lane_key and then rows of lane, both in key order. Call the function once per transaction, '
-  'after everything else that waits for locks. Only haul get calls it more often, because haul get has a queue of its '
-  'own.';
+  'one host and store instance (a directory of a store). Instance 0 = jobs that every instance may run. Call this '
+  'function for the lanes of rows that you have inserted into ready. Also call it for the lanes of a host that was '
+  'full and allows more transfers again. Creates missing lanes. If a job comes before the first job of its lane, by '
+  'priority and then by id, it becomes the first job. Locks rows of lane_key and then rows of lane, both in key order. '
+  'Call the function once per transaction, after everything else that waits for locks. Only haul get calls it more '
+  'often, because haul get has a queue of its own.';
 
 CREATE OR REPLACE FUNCTION haul.authenticate(p_worker bigint, p_secret text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$

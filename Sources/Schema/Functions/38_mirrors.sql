@@ -53,8 +53,8 @@ END
 $$;
 COMMENT ON FUNCTION haul.host_of(text) IS
   'Returns the host name of a URL in the form that the table host uses: in lower case, without a default port or a '
-  'final dot. NULL = the URL has no host, or the host is in a form that Haul never sends, for example with non-ASCII '
-  'letters.';
+  'final dot. Returns NULL if the URL has no host, or if the host is in a form that Haul never sends, for example with '
+  'non-ASCII letters.';
 
 CREATE OR REPLACE FUNCTION haul.ipv6_name(p_address text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -203,7 +203,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.mirror_of(text, jsonb) IS
-  'Returns the number of a URL among the mirrors in these options; NULL = the URL is not one of these mirrors.';
+  'Returns the number of a URL among the mirrors in these options, or NULL if the URL is not one of these mirrors.';
 
 -- If a failed job switches from a host in trouble to a mirror, untried jobs of this host do the same. Jobs with saved
 -- bytes or an earlier file do not, because only use_mirrors() prepares such jobs for another URL.

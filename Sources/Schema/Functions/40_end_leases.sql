@@ -158,7 +158,7 @@ $$;
 COMMENT ON FUNCTION haul.lock_leases(bigint, jsonb) IS
   'Locks the leases that p_endings name, in job order. p_endings: [{"job", "token"}]. Skips an element if its token is '
   'not the token of the job''s current lease. p_worker: locks only leases of this worker; NULL = of any worker. '
-  'Returns the ctids of the locked leases; NULL = none.';
+  'Returns the ctids of the locked leases, or NULL if there are none.';
 
 CREATE OR REPLACE FUNCTION haul.attempt_history(
   p_job bigint, OUT failures integer, OUT rescues integer, OUT trouble interval, OUT tries integer)

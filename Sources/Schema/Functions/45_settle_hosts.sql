@@ -113,12 +113,12 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.give_back_places(jsonb) IS
-  'Frees the places that ended leases used at their hosts. A place is one of the concurrent transfers that a host '
-  'allows. The caller must have locked these hosts. p_done: as for settle_hosts(). If a host has answered, sets its '
+  'Frees the places of leases that have ended. A place is one of the concurrent transfers that a host allows. The '
+  'caller must have locked these hosts. p_done: as for settle_hosts(). If a host has answered, sets its '
   'number of failures to 0. After successes_to_grow() completed jobs, raises a lowered limit by 1. If a host sent a '
   'transfer no first byte in time, allows this host one transfer at a time until it answers. If a host refused some '
   'requests while others ran, lowers the limit of this host to the number of requests that it served. Returns the ids '
-  'of the hosts that were full and now have free places; NULL = none.';
+  'of the hosts that were full and now have free places, or NULL if there are none.';
 
 CREATE OR REPLACE FUNCTION haul.block_hosts(p_done jsonb, p_now timestamptz) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$

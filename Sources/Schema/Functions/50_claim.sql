@@ -61,12 +61,12 @@ $$;
 COMMENT ON FUNCTION haul.claim_band(bigint, bigint, integer, boolean, integer, integer, smallint, smallint,
   timestamptz, integer) IS
   'Claims up to p_free_slots jobs of one priority from the lanes of a queue for one store instance (a directory of a '
-  'store; 0 = any). A lane contains the waiting jobs of one queue for one host and store instance. Creates leases for '
-  'call p_call of worker p_worker. p_floor: NULL = take the first jobs of each lane. Otherwise take from each lane the '
-  'jobs of the priority that lower_priority() returns. p_since: ignore lanes that were due before this time. A later '
-  'claim that looks at all lanes finds them. Returns the number of jobs and "seen", the due time of the last lane that '
-  'the call read. If another session had locked an earlier lane, "seen" is the due time of that lane. NULL = the call '
-  'read no lane. Skips locked rows and never waits.';
+  'store). A lane contains the waiting jobs of one queue for one host and store instance. p_instance: 0 = the lanes of '
+  'jobs that every instance may run. Creates leases for call p_call of worker p_worker. p_floor: NULL = take the first '
+  'jobs of each lane. Otherwise take from each lane the jobs of the priority that lower_priority() returns. p_since: '
+  'ignore lanes that were due before this time. A later claim that looks at all lanes finds them. Returns the number '
+  'of jobs and "seen", the due time of the last lane that the call read. If another session had locked an earlier '
+  'lane, "seen" is the due time of that lane. It is NULL if the call read no lane. Skips locked rows and never waits.';
 
 CREATE OR REPLACE FUNCTION haul.choose_jobs(
   p_queue integer, p_instance integer, p_lanes tid[], p_hosts tid[], p_floor smallint, p_depth integer,
@@ -105,7 +105,7 @@ COMMENT ON FUNCTION haul.choose_jobs(integer, integer, tid[], tid[], smallint, i
   'Chooses up to p_free_slots waiting jobs that may start at p_now, about p_depth from each lane. A lane contains the '
   'waiting jobs of one queue for one host and store instance. p_lanes and p_hosts: the ctids of the lanes and of their '
   'hosts, which the caller must have locked. p_floor: as for claim_band(). Returns the jobs, the ctids of their rows '
-  'in the table ready (places), and the ctid of the host of each job; NULL = none. Locks nothing.';
+  'in the table ready (places), and the ctid of the host of each job. All are NULL if there are none. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.lease_jobs(
   p_worker bigint, p_call bigint, p_queue integer, p_limited boolean, p_part_instance integer, p_places tid[],
@@ -170,7 +170,7 @@ $$;
 COMMENT ON FUNCTION haul.move_lanes_on(integer, integer, tid[]) IS
   'Records the next waiting job of each lane and when the lane is due. A lane contains the waiting jobs of one queue '
   'for one host and store instance. p_lanes: the ctids of the lanes. The caller must have locked the lanes and their '
-  'hosts. If a lane is empty or its host is full, workers do not claim its jobs until arm() is called for the lane.';
+  'hosts. Workers skip a lane that is empty or whose host is full, until arm() is called for the lane.';
 
 -- A host in trouble gets one job at a time. If that were always the first job, jobs that never succeed, for example at
 -- a closed port, would keep all others from being tried. So pick a random job among the next n jobs, counted from the
@@ -199,8 +199,9 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, haul, pg_temp SET enable_seq
   ORDER BY random() LIMIT 1
 $$;
 COMMENT ON FUNCTION haul.any_job(integer, integer, integer, smallint, bigint) IS
-  'Returns a random waiting job of this queue, host, store instance (a directory of a store; 0 = any) and priority. '
-  'The id of the job is at least p_first; NULL = there is no such job. Locks nothing.';
+  'Returns a random waiting job of this queue, host, store instance and priority, with an id of at least p_first. '
+  'Returns NULL if there is none. p_instance: 0 = only jobs that every instance (directory of the store) may run. '
+  'Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.lower_priority(p_queue integer, p_host integer, p_instance integer, p_floor smallint)
 RETURNS smallint
@@ -212,9 +213,9 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, haul, pg_temp SET enable_seqsc
       AND r.priority < p_floor ORDER BY r.priority DESC LIMIT 1))
 $$;
 COMMENT ON FUNCTION haul.lower_priority(integer, integer, integer, smallint) IS
-  'Looks at the waiting jobs of this queue, host and store instance (a directory of a store; 0 = any). Returns their '
-  'lowest priority number that is p_floor or higher. If there is none, returns their highest priority number below '
-  'p_floor; NULL = no job waits.';
+  'Looks at the waiting jobs of this queue, host and store instance. p_instance: 0 = only jobs that every instance '
+  '(directory of the store) may run. Returns their lowest priority number that is p_floor or higher. If there is none, '
+  'returns their highest priority number below p_floor. Returns NULL if no job waits.';
 
 CREATE OR REPLACE FUNCTION haul.claim_order(p_claim bigint, OUT priorities smallint[], OUT floor smallint)
 LANGUAGE plpgsql IMMUTABLE AS $$

@@ -79,7 +79,7 @@ BEGIN
     BEGIN
       v_moves := haul.jobs_to_move(v_leaving, p_limit);
     EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded THEN
-      RAISE WARNING 'haul: jobs with mirrors cannot switch hosts: %', SQLERRM;
+      RAISE WARNING 'haul: cannot move jobs to the hosts of their mirrors: %', SQLERRM;
     END;
   END IF;
 

@@ -281,9 +281,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.wrong_option(jsonb) IS
-  'Returns the name of the first option, in alphabetical order, whose value has the wrong type or is out of range; '
-  'NULL = all values are right. Returns "options" if p_options is not an object. Known numeric options must be whole '
-  'numbers. Each URL in "mirrors" may have at most 8,000 bytes. Unknown options may be any number, string or boolean.';
+  'Returns the name of the first option, in alphabetical order, whose value has the wrong type or is out of range. '
+  'Returns NULL if all values are right. Returns "options" if p_options is not an object. Known numeric options must '
+  'be whole numbers. Each URL in "mirrors" may have at most 8,000 bytes. Unknown options may be any number, string or '
+  'boolean.';
 
 -- Claims do not check the size, because earlier versions accepted longer options, and a queue adds its defaults.
 CREATE OR REPLACE FUNCTION haul.refused_option(p_options jsonb) RETURNS text

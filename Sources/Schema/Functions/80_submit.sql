@@ -174,8 +174,8 @@ END
 $$;
 COMMENT ON FUNCTION haul.compare_met(uuid, integer, integer, jsonb, bigint, bigint[], bigint[], boolean) IS
   'Compares the lines of a submission with the jobs that they match, and returns the differences: {"elsewhere", '
-  '"others", "unchecked", "unapplied"} as in the reply of submit(). Does not count the jobs p_again as unchecked or '
-  'unapplied, because these jobs already have the options of their lines. Locks nothing.';
+  '"others", "unchecked", "unapplied"} as in the reply of submit(). Does not count p_again, the jobs that were queued '
+  'again, as unchecked or unapplied: they already have the options of their lines. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.add_jobs(
   p_submission uuid, p_queue integer, p_store integer, p_batch integer, p_priority smallint, p_options jsonb,

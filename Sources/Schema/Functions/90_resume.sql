@@ -34,7 +34,8 @@ $$;
 COMMENT ON FUNCTION haul.take_back(integer, text[], bigint) IS
   'Ends the pending command on a whole batch for resume() and retry(), but only in the first step (p_sweep is NULL), '
   'and only if the command is one of p_what. Returns the number of the last command on the batch, to pass as p_sweep '
-  'in later steps; 0 without a batch. NULL = a newer command has replaced command p_sweep and takes precedence.';
+  'in later steps; 0 without a batch. Returns NULL if a newer command has replaced command p_sweep and takes '
+  'precedence.';
 
 -- Lets paused jobs wait again in their old order, and withdraws a pause that a worker has not carried out.
 CREATE OR REPLACE FUNCTION haul.resume(

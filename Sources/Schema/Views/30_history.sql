@@ -113,7 +113,7 @@ COMMENT ON COLUMN haul.operations.target IS 'Jobs, queue, host or worker that th
 COMMENT ON COLUMN haul.operations.jobs IS
   'Number of jobs that the command changed; NULL = the command does not apply to jobs.';
 COMMENT ON COLUMN haul.operations.first_jobs IS
-  'Ids of up to 100 jobs that the command changed. Empty if the command paused or cancelled a whole batch, because '
-  'target names the batch.';
+  'Ids of up to 100 jobs that the command changed. Empty if the command paused or cancelled a whole batch; the '
+  'column target then names the batch.';
 COMMENT ON COLUMN haul.operations.batches IS
   'Names of the batches that target names. NULL = an earlier version of Haul recorded the command.';

@@ -193,7 +193,8 @@ WHERE q.deleted_at IS NULL GROUP BY q.name
 UNION ALL
 SELECT 'last_round', NULL, extract(epoch FROM clock_timestamp() - p.round_at)::double precision, 'seconds',
   coalesce(p.round_at < clock_timestamp() - interval '10 seconds', true),
-  'time since the last maintenance round (rescue, promotion, totals); a worker or coordinator runs one every second'
+  'time since the last maintenance round, which rescues jobs of dead workers, starts scheduled jobs and adds up batch '
+  'totals; a worker or coordinator runs one every second'
 FROM (SELECT) one LEFT JOIN haul.pulse p ON true
 UNION ALL
 SELECT 'changes_to_add', NULL, c.changes, 'rows', c.changes > 100000,

@@ -36,7 +36,7 @@ SELECT a.result, count(*) AS attempts, haul.whole(coalesce(sum(a.fetched), 0)) A
     EXISTS (SELECT FROM haul.lease l WHERE l.job = a.job AND l.token > a.token)
     OR EXISTS (SELECT FROM haul.attempt n WHERE n.job = a.job AND n.token > a.token))) AS taken_over
 FROM haul.attempt a GROUP BY a.result;
-COMMENT ON VIEW haul.attempt_results IS 'Number of ended attempts by result. A query reads all attempts.';
+COMMENT ON VIEW haul.attempt_results IS 'Number of attempts that have ended, by result. A query reads all attempts.';
 COMMENT ON COLUMN haul.attempt_results.result IS
   'completed, failed, released (the worker returned the job), rescued (the pool took the job from a dead worker), '
   'cancelled or paused.';
