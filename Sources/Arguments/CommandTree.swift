@@ -6,7 +6,7 @@ package struct CommandTree: Sendable {
   /// The program's version. `--version` prints the version after the name.
   package let version: String
   private let versionLines: @Sendable () -> [String]
-  /// Command names of other programs. The value is the command of this program to suggest.
+  /// Command names of other programs (the keys), and the commands of this program to suggest (the values).
   private let synonyms: [String: String]
 
   /// Creates a program whose commands are in `sections`.

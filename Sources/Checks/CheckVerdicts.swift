@@ -47,7 +47,7 @@ package enum CheckVerdicts {
       facts.hasSchema
         ? .warn(
           "encoding",
-          "\(facts.encoding): the database may truncate or refuse text in other alphabets",
+          "\(facts.encoding): the database may truncate or refuse text that this encoding cannot represent",
           "\(advice), and submit the jobs to the new database.")
         : .fail("encoding", facts.encoding, "\(advice).")
     ]

@@ -42,7 +42,8 @@ package enum EmbeddedPostgresError: Error, Sendable, Equatable, CustomStringConv
       "the data in \(directory) needs PostgreSQL \(data), "
         + (installed.map { "but \($0) is installed" } ?? "which is not installed")
         + ": as root, run 'apt-get install postgresql-\(data)', or rename this directory "
-        + "(it contains this machine's queues and their history, but no downloaded files)"
+        + "to start with an empty database (the directory contains this machine's queues and their "
+        + "history, but no downloaded files)"
     case .noServerUser(ServerUser.rootsServer):
       "the user '\(ServerUser.rootsServer)', who runs the embedded database for root, does not exist: as root, run "
         + "'apt-get install postgresql'"

@@ -57,7 +57,7 @@ extension JobQueue {
       """, [])
   }
 
-  /// Returns the number of ended attempts for each result. Reads all attempts.
+  /// Returns how many attempts have ended with each result. Reads all attempts.
   package func attemptResults() async throws -> [AttemptResultCount] {
     try await view("SELECT to_json(v) FROM (SELECT a.* FROM haul.attempt_results a) v", [])
   }

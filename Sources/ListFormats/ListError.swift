@@ -6,7 +6,7 @@ import HaulSystem
 package enum ListError: Error, Equatable, CustomStringConvertible {
   /// The file could not be opened or read. `code` is an `errno`.
   case unreadable(code: Int32)
-  /// The file does not consist of lines of text. The value is a clause that says what the file is instead.
+  /// The file does not consist of lines of text. The string says what it is instead, as a clause.
   case noText(String)
 
   package var description: String {

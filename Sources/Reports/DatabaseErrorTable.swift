@@ -141,7 +141,7 @@ extension DatabaseErrorTable {
   ]
 
   private static let service =
-    "Check the name of the service, ~/.pg_service.conf or the file that PGSERVICEFILE names, and the system's pg_service.conf (on Debian in /etc/postgresql-common)."
+    "Check the name of the service in ~/.pg_service.conf (or the file that PGSERVICEFILE names) and in the system's pg_service.conf (on Debian in /etc/postgresql-common)."
 
   /// Errors of a pooler. (PgBouncer)
   private static let poolers = [

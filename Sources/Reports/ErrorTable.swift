@@ -129,7 +129,8 @@ extension ErrorTable {
     case .protocol:
       .init(
         errorClass.retry, "The answer is not valid HTTP.",
-        "Ask the operator of the server, or of a proxy in between, then run 'haul retry'.")
+        "Report this to the operator of the server, or of a proxy in between. Then run 'haul retry'."
+      )
     case .range:
       .init(
         errorClass.retry,
@@ -211,7 +212,7 @@ extension ErrorTable {
     case .pathConflict:
       .init(
         errorClass.retry,
-        "A directory exists at the path of the file, or a file exists at the path of a directory.",
+        "A directory has the path of the file, or a file is where the path needs a directory.",
         "Submit the file with another --out, or move the existing file or directory.")
     case .diskFull:
       .init(

@@ -7,7 +7,7 @@ enum Page {
   /// script, which the policy names by digest.
   static let policy = policy(style: file("page.css"), script: script)
   static let formPolicy = policy(style: file("page.css"), script: nil)
-  /// The policy of every response that is not a page.
+  /// The content security policy of every response that is not a page.
   static let closedPolicy = "default-src 'none'; frame-ancestors 'none'"
 
   /// Returns the page with its first data. The page's script requests further data.

@@ -8,7 +8,7 @@ struct PathCollisions {
 
   /// The first line of each path.
   private var first: [Path: SubmitLine] = [:]
-  /// Each line whose path belongs to another line, with that other line.
+  /// Each line with the same path as an earlier line, and that earlier line.
   private var doubles: [(line: SubmitLine, other: SubmitLine)] = []
   /// Each line that needs another line's file as a directory, with that other line.
   private var below: [(line: SubmitLine, other: SubmitLine)] = []

@@ -47,7 +47,7 @@ package struct Screen: Sendable, Equatable {
     return foreground < 0 || foreground == getpgrp()
   }
 
-  /// Returns `text` on separate lines, indented by 6 columns.
+  /// Wraps `text` to the width of the screen, and indents each line by 6 columns.
   package func indented(_ text: String) -> String {
     DisplayWidth.wrapped(text, to: width.map { max($0 - 6, 20) })
       .map { "      \($0)\n" }.joined()

@@ -9,7 +9,7 @@ import JobQueue
 enum Haul {
   static let version = JobQueue.programVersion
 
-  /// Command names of other programs. The value is the command of Haul to suggest.
+  /// Command names of other programs (the keys), and the commands of Haul to suggest (the values).
   static let synonyms = [
     "unpause": "resume", "continue": "resume", "unhold": "resume", "hold": "pause",
     "status": "check", "info": "check", "health": "check", "doctor": "check",

@@ -153,7 +153,7 @@ extension JobQueue {
   ///
   /// If `selector` names the whole pool, a queue or a host, the database counts the jobs that are ready to start. The function
   /// reads all other jobs one by one: at most ``mostOneByOne`` waiting jobs, some in each state, and at most ``mostOneByOne``
-  /// running jobs. `isWhole` in the result says whether no waiting job was left out.
+  /// running jobs. `isWhole` in the result is true if the function read all waiting jobs.
   package func causes(
     of selector: JobSelector, counts: [(state: JobState, count: Int)]
   ) async throws -> (causes: Causes, isWhole: Bool) {

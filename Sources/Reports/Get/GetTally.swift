@@ -20,7 +20,7 @@ package struct GetTally: Sendable {
   package private(set) var failures = FailureTally()
   /// The total size in bytes of the files that this run completed.
   package private(set) var bytes: Int64 = 0
-  /// The number of bytes that all ended attempts received over the network.
+  /// The number of bytes received over the network by attempts that have ended.
   package private(set) var fetched: Int64 = 0
   /// The reason why Haul cannot write to the directory; nil if it can.
   package var trouble: String?

@@ -44,7 +44,7 @@ struct MigrateCommand: HaulCommand {
         "The prefix for the role names of a new pool (default: \(RolePrefix.usual))."),
       .flag(
         "share-roles", \.sharesRoles,
-        "Use the roles of another pool. Logins of each pool can then use the other pool."),
+        "Share the roles of another pool on this server. Logins of either pool can then use both."),
       .flag(
         "force", \.isForced,
         "Replace the functions and views of a newer Haul with the older ones of this program."),

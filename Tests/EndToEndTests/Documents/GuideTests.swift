@@ -295,7 +295,7 @@ struct GuideTests {
       #expect(said.contains("service"), "\(said)")
       #expect(
         said.hasSuffix(
-          "Check the name of the service, ~/.pg_service.conf or the file that PGSERVICEFILE names, and the system's pg_service.conf (on Debian in /etc/postgresql-common)."
+          "Check the name of the service in ~/.pg_service.conf (or the file that PGSERVICEFILE names) and in the system's pg_service.conf (on Debian in /etc/postgresql-common)."
         ),
         "\(said)")
     }

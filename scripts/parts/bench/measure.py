@@ -137,7 +137,7 @@ def measure_program(table, jobs):
     if not took:
         raise Trouble("haul cancel has failed")
     table.add(f"haul cancel of {jobs:,} jobs", took[0], "s", most=10)
-    table.add("  claim of 1 meanwhile, p99", claims.percentile(0.99), "ms", most=50)
+    table.add("  claim of 1 job during the cancel, p99", claims.percentile(0.99), "ms", most=50)
     require_health("bench_run2")
 
 
@@ -182,4 +182,4 @@ def measure_idle(table):
     beats = sum("haul.heartbeat" in line for line in asked)
     if not beats:
         raise Trouble("the worker has sent no heartbeat")
-    table.add("idle worker, in addition to its heartbeats", (len(asked) - beats) / 60, "calls/s", most=1)
+    table.add("calls of an idle worker, besides heartbeats", (len(asked) - beats) / 60, "calls/s", most=1)

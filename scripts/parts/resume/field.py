@@ -77,7 +77,7 @@ CASES = [
     Case("no length after the interruption, cut at the same byte each time", held(OLD), length_forgotten),
     Case("Transfer-Encoding folded", folded(SIZE)),
     Case("Transfer-Encoding folded, cut once", once(folded(CUT), folded(SIZE))),
-    Case("Content-Length and coding identity, cut once", once(identity, correct(OLD))),
+    Case("Transfer-Encoding: identity with Content-Length, cut once", once(identity, correct(OLD))),
     Case("an ETag without quotes", held(UNQUOTED), correct(UNQUOTED)),
     Case("a weak ETag and an old date", held(WEAK), correct(WEAK)),
     Case("redirected to itself with a cookie", round_trip),

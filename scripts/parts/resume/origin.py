@@ -332,7 +332,7 @@ def part_unasked(exchange):
 
 
 def zipped(answer):
-    """Sends the same answers for a file that is stored compressed. The uncompressed file is right too."""
+    """Wraps an answer that sends the file compressed. A tool may save it compressed or uncompressed: both are right."""
 
     def answer_and_say(exchange):
         exchange.has(OLD)
