@@ -145,7 +145,7 @@ def _(world, fault, hold):
     return was_there
 
 
-@deed("worker on a narrow line")
+@deed("worker on a slow line")
 def _(world, fault, hold):
     worker = world.pool.workers[fault.target]
     worker.trouble("slow")
@@ -155,7 +155,7 @@ def _(world, fault, hold):
     worker.over()
 
 
-@deed("database far away")
+@deed("database on a slow line")
 def _(world, fault, hold):
     world.relay.delay = random.Random(fault.dice).uniform(0.02, 0.3)
     with world.ledger.noted(world.ledger.breaks):
@@ -173,7 +173,7 @@ def _(world, fault, hold):
     return world.relay.lost > lost
 
 
-@deed("lists through a pooler")
+@deed("lists submitted through a pooler")
 def _(world, fault, hold):
     submit_through_pooler(world, fault.dice, hold)
 
@@ -271,7 +271,7 @@ def server_stands_still(world, processes, hold):
     time.sleep(3)  # each program notices the end of the stop at a different time
 
 
-@deed("server restarted at once")
+@deed("server restarted")
 def _(world, fault, hold):
     with world.outage():
         world.server.stop()
@@ -279,7 +279,7 @@ def _(world, fault, hold):
         hold()
 
 
-@deed("server away")
+@deed("server stopped for a while")
 def _(world, fault, hold):
     with world.outage():
         world.server.stop()
@@ -331,7 +331,7 @@ def _(world, fault, hold):
     misbehave(world, hold, "odd.test", "503", 0.9, 5)
 
 
-@deed("large files reset")
+@deed("connections for large files reset")
 def _(world, fault, hold):
     misbehave(world, hold, "large.test", "reset", 0.7, 1)
 

@@ -80,7 +80,7 @@ def leave_open(world, host, order, hold, number=0, commits=False):
     return is_open
 
 
-@deed("row of an older version")
+@deed("job with options of an older version")
 def _(world, fault, hold):
     dice = random.Random(fault.dice)
     row, place = dice.choice(OLDER_ROWS), dice.random()

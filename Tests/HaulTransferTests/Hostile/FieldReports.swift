@@ -101,11 +101,11 @@ struct FieldReport: Sendable, CustomTestStringConvertible {
 
   static let ranges: [FieldReport] = [
     FieldReport(
-      "rust-lang/rustup#4710", "The range is ignored: 200 and the whole file.",
+      "rust-lang/rustup#4710", "It ignores the range, and answers 200 with the whole file.",
       ranges { _, _, reply in try file.whole(reply) }),
     FieldReport(
       "huggingface/huggingface_hub#3778",
-      "The range is ignored where gzip is accepted: 200 with a compressed body.",
+      "If the client accepts gzip, it ignores the range and sends 200 with a compressed body.",
       { request, reply in
         if request[field: "Accept-Encoding"]?.contains("gzip") != true {
           return try file.answer(request, reply)
@@ -115,61 +115,64 @@ struct FieldReport: Sendable, CustomTestStringConvertible {
         try encoded.whole(reply)
       }),
     FieldReport(
-      "modelscope/modelscope_hub#50", "200 instead of 206, with the right Content-Range.",
+      "modelscope/modelscope_hub#50",
+      "It sends the range with the right Content-Range, but with 200 instead of 206.",
       ranges { range, _, reply in
         try part(reply, range, length: Int64(range.count), status: "200 OK")
         try reply.body(file.bytes(in: range))
       }),
     FieldReport(
-      "xroche/httrack#428", "A cache answers from the start of its block, before what was asked.",
+      "xroche/httrack#428",
+      "A cache sends its whole block, which starts before the requested range.",
       ranges { range, _, reply in
         let start = range.lowerBound / 65_536 * 65_536
         try file.part(reply, start..<range.upperBound)
       }),
     FieldReport(
-      "jizhi0v0/duo-updater#245", "206 with the whole file.",
+      "jizhi0v0/duo-updater#245", "It answers 206 with the whole file.",
       ranges { _, _, reply in try file.part(reply, 0..<file.length) }),
     FieldReport(
-      "ddvk/rmfakecloud#7", "206 with the whole file and no Content-Range.",
+      "ddvk/rmfakecloud#7", "It answers 206 with the whole file and without Content-Range.",
       ranges { _, _, reply in
         try reply.head("HTTP/1.1 206 Partial Content\n\(tag)\nContent-Length: \(file.length)")
         try reply.body(all)
       }),
     FieldReport(
-      "cherokee/webserver#1277", "206 with the range and no Content-Range.",
+      "cherokee/webserver#1277", "It answers 206 with the range, but without Content-Range.",
       ranges { range, _, reply in
         try reply.head("HTTP/1.1 206 Partial Content\n\(tag)\nContent-Length: \(range.count)")
         try reply.body(file.bytes(in: range))
       }),
     FieldReport(
-      "rust-lang/crates.io#13159", "A range whose end is before its start.",
+      "rust-lang/crates.io#13159", "It sends a Content-Range whose end is before its start.",
       ranges { range, _, reply in
         try reply.head(
           "HTTP/1.1 206 Partial Content\n\(tag)\nContent-Length: 0\n"
             + "Content-Range: bytes \(range.lowerBound)-\(range.lowerBound - 1)/\(file.length)")
       }),
     FieldReport(
-      "httpie/cli#515", "A Content-Range without its end, and no body.",
+      "httpie/cli#515", "It sends a Content-Range without an end, and no body.",
       ranges { range, _, reply in
         try reply.head(
           "HTTP/1.1 206 Partial Content\n\(tag)\nContent-Length: 0\n"
             + "Content-Range: bytes \(range.lowerBound)-/\(file.length)")
       }),
     FieldReport(
-      "eikek/sharry#1163", "Each range comes without its last byte.",
+      "eikek/sharry#1163", "It sends each range without its last byte.",
       ranges { range, _, reply in
         try part(reply, range, length: Int64(range.count - 1))
         try reply.body(file.bytes(in: range.lowerBound..<range.upperBound - 1))
       }),
     FieldReport(
-      "DaveRandom/Resume#3", "A range with the Content-Length of the whole, and then the end.",
+      "DaveRandom/Resume#3",
+      "It sends the range with the Content-Length of the whole file, then closes.",
       ranges { range, _, reply in
         try part(reply, range, length: file.length)
         try reply.body(file.bytes(in: range))
         reply.close()
       }),
     FieldReport(
-      "web2py/web2py#2592", "206 with a negative Content-Length.",
+      "web2py/web2py#2592", "It answers 206 with a negative Content-Length.",
       ranges { range, _, reply in
         try reply.head(
           "HTTP/1.1 206 Partial Content\n\(tag)\nContent-Length: -5\n"
@@ -177,22 +180,25 @@ struct FieldReport: Sendable, CustomTestStringConvertible {
         reply.close()
       }),
     FieldReport(
-      "emikulic/darkhttpd#80", "404 with a page for a range.",
+      "emikulic/darkhttpd#80", "It answers range requests with 404 and a page.",
       ranges { _, _, reply in
         try reply.head("HTTP/1.1 404 Not Found\nContent-Type: text/html\nContent-Length: 9")
         try reply.body("not found")
       }),
     FieldReport(
-      "invoke-ai/InvokeAI#9432", "416 without a Content-Range, though bytes are missing.",
+      "invoke-ai/InvokeAI#9432",
+      "It answers 416 without Content-Range, although the requested bytes exist.",
       ranges(status("416 Range Not Satisfiable"))),
     FieldReport(
-      "nextcloud/updater#671", "416 to a range that begins at the file's end.", from: .all,
+      "nextcloud/updater#671",
+      "It answers 416 to a range that begins at the end of the file.", from: .all,
       ranges(status("416 Range Not Satisfiable"))),
     FieldReport(
-      "AntennaPod/AntennaPod#2550", "A range from 0 is answered wrongly.", from: .nothing,
+      "AntennaPod/AntennaPod#2550",
+      "It answers 500 to a range that begins at byte 0.", from: .nothing,
       ranges(status("500 Broken"))),
     FieldReport(
-      "evanmiller/mod_zip#84", "The connection closes without an answer to a range.",
+      "evanmiller/mod_zip#84", "It closes the connection without an answer to a range request.",
       ranges { _, _, reply in reply.close() }),
   ]
 
@@ -200,14 +206,16 @@ struct FieldReport: Sendable, CustomTestStringConvertible {
 
   static let changes: [FieldReport] = [
     FieldReport(
-      "BitMiracle-AI/Dormice#86", "If-Range is ignored: a range of a newer file, with its own tag.",
+      "BitMiracle-AI/Dormice#86",
+      "It ignores If-Range and sends a range of a newer file, with the new ETag.",
       brings: .newFile,
       { request, reply in
         guard let range = range(request) else { return try new.answer(request, reply) }
         try new.part(reply, range.lowerBound..<new.length)
       }),
     FieldReport(
-      "owncloud/client#2280", "The file is shorter by now: 416.", brings: .newFile,
+      "owncloud/client#2280",
+      "The file has become shorter, so the server answers 416.", brings: .newFile,
       { request, reply in
         let short = Source(seed: 2, length: new.length)
         guard range(request) != nil else { return try short.answer(request, reply) }
@@ -216,17 +224,19 @@ struct FieldReport: Sendable, CustomTestStringConvertible {
         )
       }),
     FieldReport(
-      "sibidharan/zealphp#236", "Each range has a tag of its own bytes.",
+      "sibidharan/zealphp#236", "It sends a different ETag for each range.",
       ranges { range, _, reply in try file.part(reply, range, "ETag: \"\(range.lowerBound)\"") }),
     FieldReport(
-      "lingochamp/okdownload#488", "The tag differs in each answer, the file does not.",
+      "lingochamp/okdownload#488",
+      "Each answer has a different ETag, although the file has not changed.",
       { request, reply in
         var file = file
         file.entityTag = "\"\(request.number)\""
         try file.answer(request, reply)
       }),
     FieldReport(
-      "artokun/comfyui-mcp#467", "A redirect leads to another node each time, with another tag.",
+      "artokun/comfyui-mcp#467",
+      "Each redirect leads to a different node, which sends a different ETag.",
       { request, reply in
         if request.path == "/file.zip" {
           return try reply.redirect(to: "/node/\(request.number)")
@@ -236,7 +246,8 @@ struct FieldReport: Sendable, CustomTestStringConvertible {
         try file.answer(request, reply)
       }),
     FieldReport(
-      "sibidharan/zealphp#362", "A weak tag, and 206 in spite of it; the connection breaks once.",
+      "sibidharan/zealphp#362",
+      "It has a weak ETag but answers ranges with 206. The connection breaks once.",
       from: .nothing,
       { request, reply in
         var file = file
@@ -244,7 +255,8 @@ struct FieldReport: Sendable, CustomTestStringConvertible {
         try file.answer(request, reply, cut: request.number == 1 ? .close(after: half) : nil)
       }),
     FieldReport(
-      "AnInsomniacy/aria2-next#46", "A signed address in the middle of redirects expires: 403.",
+      "AnInsomniacy/aria2-next#46",
+      "It redirects to a signed URL that has expired (403). The next redirect works.",
       { request, reply in
         if request.path == "/file.zip" {
           return try reply.redirect(to: "/signed/\(request.number)")
@@ -255,7 +267,7 @@ struct FieldReport: Sendable, CustomTestStringConvertible {
         try file.answer(request, reply)
       }),
     FieldReport(
-      "apache/texera#3837", "The signed address of the job itself has expired: 403.",
+      "apache/texera#3837", "The signed URL of the job itself has expired (403).",
       brings: .fails(.http403),
       { _, reply in try reply.head("HTTP/1.1 403 Expired\nContent-Length: 0") }),
   ]
@@ -264,14 +276,16 @@ struct FieldReport: Sendable, CustomTestStringConvertible {
 
   static let ends: [FieldReport] = [
     FieldReport(
-      "httpie/cli#147", "A proxy ends each answer before the announced length.", from: .nothing,
+      "httpie/cli#147",
+      "A proxy ends each answer before its Content-Length is reached.", from: .nothing,
       { request, reply in try file.answer(request, reply, cut: .close(after: 60_000)) }),
     FieldReport(
-      "cernopendata/cernopendata-client#140", "Each connection transfers only a few per cent.",
+      "cernopendata/cernopendata-client#140",
+      "Each connection breaks after a small part of the file.",
       from: .nothing,
       { request, reply in try file.answer(request, reply, cut: .reset(after: 30_000)) }),
     FieldReport(
-      "xroche/httrack#840", "A chunked answer ends between two chunks, each time.", from: .nothing,
+      "xroche/httrack#840", "Each chunked answer ends between two chunks.", from: .nothing,
       brings: .fails(.interrupted),
       { _, reply in
         try reply.head("HTTP/1.1 200 OK\n\(tag)\nTransfer-Encoding: chunked")
@@ -279,7 +293,7 @@ struct FieldReport: Sendable, CustomTestStringConvertible {
         reply.close()
       }),
     FieldReport(
-      "novoda/download-manager#200", "A chunked answer ends within a chunk, the first time.",
+      "novoda/download-manager#200", "The first chunked answer ends within a chunk.",
       from: .nothing,
       { request, reply in
         guard request.number == 1 else { return try file.answer(request, reply) }
@@ -289,14 +303,16 @@ struct FieldReport: Sendable, CustomTestStringConvertible {
         reply.close()
       }),
     FieldReport(
-      "httpie/cli#1642", "A compressed body, whose Content-Length is its own.", from: .nothing,
+      "httpie/cli#1642",
+      "It sends a compressed body with the Content-Length of the compressed data.", from: .nothing,
       { _, reply in
         var encoded = file
         encoded.contentEncoding = "gzip"
         try encoded.whole(reply)
       }),
     FieldReport(
-      "axel-download-accelerator/axel#391", "The last bytes never come, and the connection stays.",
+      "axel-download-accelerator/axel#391",
+      "The last bytes never arrive, and the connection stays open.",
       from: .nothing,
       { request, reply in
         let isFirst = request.number == 1
@@ -305,17 +321,19 @@ struct FieldReport: Sendable, CustomTestStringConvertible {
           cut: isFirst ? .hold(after: 159_000) { try $0.waitUntilPeerCloses() } : nil)
       }),
     FieldReport(
-      "italolelis/seedbox_downloader#11", "An error page under 200, after half of the file.",
+      "italolelis/seedbox_downloader#11",
+      "After half of the file, it sends an error page with status 200.",
       brings: .fails(.suspectPage),
       { _, reply in
         try reply.head("HTTP/1.1 200 OK\nContent-Type: text/html\nContent-Length: 5")
         try reply.body("error")
       }),
     FieldReport(
-      "ipfs/kubo#9241", "A file of no bytes.", from: .nothing, brings: .emptyFile,
+      "ipfs/kubo#9241", "The file is empty.", from: .nothing, brings: .emptyFile,
       { _, reply in try reply.head("HTTP/1.1 200 OK\n\(tag)\nContent-Length: 0") }),
     FieldReport(
-      "joryirving/home-ops#9719", "Every stream is cancelled after a while, without a word.",
+      "joryirving/home-ops#9719",
+      "It resets every connection after a while, without an explanation.",
       { request, reply in try file.answer(request, reply, cut: .reset(after: 20_000)) }),
   ]
 
