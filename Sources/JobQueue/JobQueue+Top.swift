@@ -72,7 +72,7 @@ package struct TransferRow: Sendable, Equatable {
   package var host: String
   package var batch: String?
   package var attempt: Int
-  /// The number of bytes that survive if the worker crashes now.
+  /// The number of bytes that survive if the worker crashes now; nil if there is no checkpoint.
   package var durable: Int64?
   /// The time in seconds since the worker claimed the job.
   package var seconds: Double

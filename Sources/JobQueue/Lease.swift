@@ -74,7 +74,7 @@ package struct LeaseEnding: Sendable, Encodable, Equatable {
   package var retryAfter: Double?
   /// The host that answered or failed to answer; nil if it is the job's own host.
   package var host: String?
-  /// The length of the finished file in bytes.
+  /// The length of the finished file in bytes; nil if there is none.
   package var bytes: Int64?
   /// Whether the job counts as completed without a download, because a file with the final name existed and the job's option
   /// `if_exists` is `skip`. The database ignores this value.

@@ -30,7 +30,7 @@ package struct JobRow: Sendable, Decodable, Equatable {
   package let options: [String: JobOption.Value]?
   /// The name of the store that holds the file. It is known even after the queue has been deleted.
   package let store: String
-  /// The media type of the finished file, from the header Content-Type.
+  /// The media type of the finished file, from the header Content-Type; nil if there is none.
   package let mediaType: String?
 }
 

@@ -9,8 +9,8 @@ package struct ListEntry: Sendable, Equatable {
   package var url: String
   /// The path of the file below the store; nil for the path from `DefaultPath`.
   package var path: String?
-  /// The directory below the store, if the entry has no path. The path is then this directory followed by the file's default
-  /// name.
+  /// The directory below the store; nil if the list states none. If the entry has no path, its path is this directory followed
+  /// by the file's default name.
   package var directory: String?
   /// The priority from 0 (first) to 9; nil if the list states none.
   package var priority: Int?

@@ -25,7 +25,7 @@ package enum PostgresError: Error, Sendable, Equatable {
   package struct ServerError: Sendable, Equatable {
     package let state: SQLState
     package let message: String
-    /// The detail message of the error. The detail may quote values of rows, so do not log it.
+    /// The detail message of the error; nil if there is none. It may quote values of rows, so do not log it.
     package let detail: String?
     package let hint: String?
     package let constraint: String?

@@ -6,11 +6,11 @@ package import Terminal
 package struct JobReport: Sendable {
   package let job: JobRow
   private let attempts: [AttemptRow]
-  /// The worker that runs the job now.
+  /// The worker that runs the job now; nil if none does.
   private let worker: WorkerRow?
-  /// The cause that keeps the job from starting.
+  /// The cause that keeps the job from starting; nil if there is none.
   private let obstacle: Obstacle?
-  /// The last command with which an operator changed the job.
+  /// The last command with which an operator changed the job; nil if there was none.
   private let command: LastOperation?
 
   private static let inPart = """

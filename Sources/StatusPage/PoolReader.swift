@@ -10,7 +10,7 @@ actor PoolReader {
     /// The live facts, or nil if the database did not answer in time. `trouble` then says why.
     var live: LiveFacts?
     var trouble: String?
-    /// The last known counts, even if the database does not answer now.
+    /// The last known counts, even if the database does not answer now; nil before the first reading.
     var counted: CountedFacts?
     var countedAge: Duration?
     var countedSeconds: Double?

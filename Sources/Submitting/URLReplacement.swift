@@ -10,13 +10,13 @@ package struct URLReplacement {
   /// A line with a new URL, and the jobs that it matched.
   private struct New {
     let line: SubmitLine
-    /// The URL of the job that the line matched last. That job may already be done.
+    /// The URL of the job that the line matched last; nil if it matched none. That job may already be done.
     var met: String?
     /// Whether the line matched jobs with different URLs.
     var isAmbiguous = false
     /// Whether the line matched a job that is not done.
     var isWanted = false
-    /// Another line that gives the same job a different URL.
+    /// Another line that gives the same job a different URL; nil if there is none.
     var rival: Int?
 
     /// The reason why the line cannot be used, or nil if it can.

@@ -43,7 +43,7 @@ package final class ProgressDisplay: Sendable {
     var region = ProgressRegion()
     var height = SmoothedHeight()
     var frame: ProgressFrame?
-    /// A sentence to show instead of a frame.
+    /// A sentence to show instead of a frame; nil to show the frame.
     var sentence: String?
     /// The time when a frame was last drawn. In plain mode it begins as the time when the display was created.
     var shownAt: ContinuousClock.Instant?

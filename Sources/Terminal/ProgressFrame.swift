@@ -74,8 +74,8 @@ package struct ProgressFrame: Sendable, Equatable {
   /// Whether every file is done, failed or cancelled.
   var isOver: Bool { all == done + failed + cancelled }
 
-  /// The fraction completed, 0...1, measured in bytes, or else in files. Running and waiting files count by their received
-  /// fractions.
+  /// The completed fraction, from 0 to 1; nil while it is unknown. Measured in bytes if possible, otherwise in files. Running and
+  /// waiting files count by their received fractions.
   var fraction: Double? {
     if let total, !countsFiles { return Fraction.of(bytes, total) }
     guard let all, !isOver else { return all.map { _ in 1 } }

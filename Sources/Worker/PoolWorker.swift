@@ -15,7 +15,7 @@ package final class PoolWorker: Sendable {
     var loop: WorkLoop?
     var hook: CompletionHook?
     var keeper: LeaseKeeper?
-    /// The task that runs until the last lease has ended.
+    /// The task that runs until the last lease has ended; nil before the worker starts.
     var work: Task<Void, any Error>?
     var isDraining = false
     /// Whether this process called ``drain()`` and waits for the end.

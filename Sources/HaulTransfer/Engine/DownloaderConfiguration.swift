@@ -24,13 +24,13 @@ public struct DownloaderConfiguration: Sendable {
   public var dnsCacheTime = Duration.seconds(60)
   /// The value of the User-Agent field.
   public var userAgent = "haul/0.1"
-  /// A PEM file of certificates to trust instead of the system's. ``Downloader/init(_:monitor:)`` fails if the file cannot be
-  /// read.
+  /// A PEM file of certificates to trust; nil for the system's certificates. ``Downloader/init(_:monitor:)`` fails if the file
+  /// cannot be read.
   public var caFile: String?
-  /// The proxy for all connections, unless a download has its own proxy. The downloader never reads the proxy from environment
-  /// variables. With a proxy, ``addressPolicy`` checks only IP addresses in URLs, since the proxy resolves the names.
+  /// The proxy for all connections of downloads without their own proxy; nil for none. The downloader never reads the proxy from
+  /// environment variables. With a proxy, ``addressPolicy`` checks only IP addresses in URLs, since the proxy resolves the names.
   public var proxy: ProxyAddress?
-  /// The jar that keeps servers' cookies for later downloads. If there is no jar, Haul keeps cookies for one download only.
+  /// The jar that keeps servers' cookies for later downloads. If it is nil, Haul keeps cookies for one download only.
   /// Several downloaders may share a jar.
   public var cookieJar: CookieJar?
   /// The maximum number of concurrent downloads, including those of queues and of ``Downloads``. Further downloads wait for
@@ -40,9 +40,9 @@ public struct DownloaderConfiguration: Sendable {
   public var maxConcurrent = 64
   /// The rules that choose a proxy for each request. The rules apply only if ``proxy`` is nil.
   package var proxyRules: ProxyRules?
-  /// The users and passwords for the hosts and for ``proxy``.
+  /// The users and passwords for the hosts and for ``proxy``; nil for none.
   package var netrc: Netrc?
-  /// The cookies to send to each host.
+  /// The cookies to send to each host; nil for none.
   package var cookies: CookieFile?
   /// The policy that determines which addresses Haul may connect to. A request can have its own policy. Default: public
   /// addresses only.

@@ -8,7 +8,7 @@ public struct RequestMetrics: Sendable, Hashable {
   public var protocolVersion: String?
   /// The address of the server, or of the proxy if the connection goes through one; nil if no connection was made.
   public var remoteAddress: IPAddress?
-  /// The port of ``remoteAddress``.
+  /// The port of ``remoteAddress``; nil if no connection was made.
   public var remotePort: Int?
   /// Whether the connection was reused from an earlier request.
   public var isReusedConnection = false

@@ -75,7 +75,7 @@ private final class ScriptWork: DownloadWork {
 
   func stop() { task.withLock(\.self)?.cancel() }
 
-  /// The progress that the script sent last, with the script's own rate.
+  /// The progress that the script sent last, with the script's own rate; nil before the first.
   var progress: AttemptProgress? {
     progressNow.withLock(\.self).map {
       AttemptProgress(bytes: $0.bytes, total: $0.expected, rate: $0.rate)

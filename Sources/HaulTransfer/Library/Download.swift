@@ -62,13 +62,13 @@ public final class Download: Sendable {
     /// The identity of the file that the download created. Nil before the file exists, or if an older file counts as the
     /// result.
     var published: FileIdentity?
-    /// The error that the program's own function threw, such as ``DownloadOptions/validate``.
+    /// The error that the program's own function threw, such as ``DownloadOptions/validate``; nil if it threw none.
     var refusal: (any Error)?
     var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
     var observers: [Int: AsyncStream<DownloadEvent>.Continuation] = [:]
     /// The task that sends progress to the observers; nil while there is no observer.
     var ticker: Task<Void, Never>?
-    /// The progress that was last sent.
+    /// The progress that was last sent; nil before the first.
     var sentProgress: DownloadProgress?
     var keys = 0
     /// Events that the monitors have not received yet, and whether a thread is delivering them.
@@ -77,7 +77,7 @@ public final class Download: Sendable {
     /// Whether every monitor has received the final event.
     var isTold = false
     var timer: Task<Void, Never>?
-    /// The task that waits until the next attempt is due.
+    /// The task that waits until the next attempt is due; nil if none is scheduled.
     var retry: Task<Void, Never>?
     /// The task that removes the partial file after the last attempt.
     var removal: Task<Void, Never>?

@@ -63,7 +63,7 @@ public struct DownloadOptions: Sendable {
   /// Header fields with credentials, such as Authorization. Haul sends these fields only to the URL's own origin, never to
   /// another origin after a redirect.
   public var credentials: [HeaderField] = []
-  /// The user and password for the URL's own origin: HTTP Basic or Digest, FTP or SFTP.
+  /// The user and password for the URL's own origin (HTTP Basic or Digest, FTP or SFTP); nil for none.
   public var login: Login?
   /// Returns a login when a server answers 401. If the function returns nil, or the server refuses three of its logins, the
   /// download ends as `http4xx`.

@@ -20,7 +20,7 @@ final class DownloadRegistry: Sendable {
       }
     }
 
-    /// The download, unless it is paused.
+    /// The download if it is unfinished; otherwise nil.
     var kept: Download? {
       if case .unfinished(let download) = self { download } else { nil }
     }

@@ -152,7 +152,7 @@ package final class FileWriter: Sendable {
     return written
   }
 
-  /// The file, if it is open.
+  /// The file if it is open; otherwise nil.
   var openFile: PartFile? { opened.withLock(\.self) }
 
   /// Returns the part file. Creates the part file if it does not exist, even if no byte arrived.

@@ -21,7 +21,7 @@ struct PartTrial: Sendable {
   let kind: Kind
   /// The error if the trial fails, with the beginning of the response; nil for kinds that make their own error.
   var preview: ResponsePreview?
-  /// The earlier body, which is restored if this one fails.
+  /// The earlier body, which is restored if this one fails; nil if there was none.
   var body: PartBody?
   let partName: String?
   let modified: Int64?

@@ -60,7 +60,7 @@ package final class PartTransfer: Sendable {
     /// The length of the whole file, known from the end of a body.
     var length: Int64?
     var isPaused = false
-    /// The run, if it waits until the pause ends before it sends its next request.
+    /// The run if it waits for the end of a pause before it sends its next request; otherwise nil.
     var held: CheckedContinuation<Void, Never>?
     /// A further function to call at a stop.
     var whenEnded: (@Sendable () -> Void)?

@@ -10,7 +10,8 @@ package struct TransferRequest: Sendable {
   package var makePart: MakePart
   /// The name of the part file. If the source changes, the second part file gets the suffix `.1`, the third `.2`, and so on.
   package var partName: String
-  /// The durable progress of an earlier attempt, and its part file, which must already have the name ``partName``.
+  /// The durable progress of an earlier attempt, and its part file, which must already have the name ``partName``; nil to start
+  /// with the first byte.
   package var resuming: (checkpoint: Checkpoint, part: PartFile)?
   /// What the server said, during an earlier download, about the file that is now at the destination. If the server still has
   /// that file, the transfer ends as ``TransferOutcome/unchanged``. Haul ignores this value if ``resuming`` has durable
@@ -41,7 +42,8 @@ package struct TransferRequest: Sendable {
   /// Request fields that identify the user. Haul sends these fields only to the URL's own origin, and no longer after a
   /// redirect to another origin. If this array is not empty, ``DownloaderConfiguration/netrc`` is not used for that origin.
   package var credentials: [ResponseHead.Field] = []
-  /// The client certificate for the TLS handshake. Haul uses this certificate for the origins that get ``credentials``.
+  /// The client certificate for the TLS handshake; nil for none. Haul uses this certificate for the origins that get
+  /// ``credentials``.
   package var certificate: ClientCertificate?
   /// The login for FTP, SFTP and HTTP Digest. Haul uses this login for the origins that get ``credentials``. If it is nil,
   /// Haul looks for a login in ``DownloaderConfiguration/netrc``.
@@ -61,8 +63,8 @@ package struct TransferRequest: Sendable {
   package var recordsDigest = false
   /// Whether the complete file gets the modification time that the source states.
   package var takesRemoteTime = false
-  /// The length of the file in bytes, if the caller knows it. A body of this length is complete even if the response states no
-  /// length.
+  /// The length of the file in bytes; nil if the caller does not know it. A body of this length is complete even if the response
+  /// states no length.
   package var expectedLength: Int64?
   /// The maximum length in bytes; nil for no limit. A longer file fails.
   package var maximumLength: Int64?
@@ -79,7 +81,7 @@ package struct TransferRequest: Sendable {
   package var checkpointBytes: Int64 = 64 << 20
   /// The time after which Haul makes a checkpoint. Default: 5 seconds.
   package var checkpointTime = Duration.seconds(5)
-  /// The time until the first checkpoint, if it must be shorter than ``checkpointTime``.
+  /// The time until the first checkpoint; nil for ``checkpointTime``.
   package var firstCheckpoint: Duration?
   /// The maximum time that a stop waits for a sync. If the sync takes longer, bytes after the last checkpoint are lost.
   /// Default: 500 ms.
@@ -131,11 +133,11 @@ package struct TransferReport: Sendable, Equatable {
   package var changes = 0
   /// Whether the host answered a range request wrongly.
   package var isRangeUnsafe = false
-  /// The status code of the last response.
+  /// The status code of the last response; nil if there was none.
   package var status: Int?
   /// What the source said about the complete file; nil if it said nothing that ``TransferRequest/present`` can use.
   package var source: SourceRecord?
-  /// The digest of the complete file, if the transfer checked or recorded one.
+  /// The digest of the complete file; nil if the transfer neither checked nor recorded one.
   package var digest: ExpectedDigest?
   /// The file name that the server sent (Content-Disposition), safe in any directory; nil if it sent none.
   package var suggestedName: String?

@@ -74,7 +74,7 @@ struct Attempts: Sendable, Hashable {
   var spliced = false
   /// Whether the end of the last body did not prove that it is complete (rows 21 and 23), so that its digest must prove it.
   var isDoubtful = false
-  /// The digest of the first whole file, if it was not the wanted one; the second download is then in progress.
+  /// The digest of the first whole file if it was not the wanted one; the second download is then in progress. Otherwise nil.
   var mismatch: ExpectedDigest?
   /// The number of redirects followed since the original URL.
   var redirects = 0

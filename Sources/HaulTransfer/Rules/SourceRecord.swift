@@ -5,7 +5,7 @@ import FoundationEssentials
 package struct SourceRecord: Sendable, Hashable {
   /// The entity tag as sent, strong or weak; nil if there was none.
   var entityTag: String?
-  /// The Last-Modified value as sent, if ``Validator`` accepts it as a validator.
+  /// The Last-Modified value as sent; nil if ``Validator`` does not accept it as a validator.
   var lastModified: String?
   /// The media type, in the form of ``Checkpoint/mediaType``.
   package var mediaType: String?

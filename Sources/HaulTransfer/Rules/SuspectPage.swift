@@ -120,6 +120,6 @@ extension TransferState {
     return validator.compared(with: head) == .same
   }
 
-  /// The suspect response that was remembered, from the part or from the finished file.
+  /// The suspect response that was remembered, from the part or from the finished file; nil if there is none.
   var suspect: SuspectPage? { checkpoint?.suspect ?? present?.suspect }
 }

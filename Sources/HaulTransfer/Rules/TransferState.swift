@@ -35,9 +35,9 @@ struct TransferState: Sendable, Hashable {
     var maximumLength: Int64?
     /// The length in bytes that the job demands; nil for any.
     var expectedLength: Int64?
-    /// The media type that the job demands.
+    /// The media type that the job demands; nil for any.
     var expectedType: ExpectedType?
-    /// The digest that the job demands.
+    /// The digest that the job demands; nil for none.
     var digest: ExpectedDigest?
     /// Whether a body without length counts as complete when the connection closes.
     var acceptUnverifiedLength = false
@@ -60,9 +60,9 @@ struct TransferState: Sendable, Hashable {
   var checkpoint: Checkpoint?
   /// The source's validators for a finished file that is downloaded only if it changed; nil if there is none.
   var present: SourceRecord?
-  /// The digest that the server states for the current representation.
+  /// The digest that the server states for the current representation; nil if it states none.
   var stated: ExpectedDigest?
-  /// The length that an earlier response stated. A later response may state none.
+  /// The length that an earlier response stated; nil if none did. A later response may state none.
   var earlierLength: Int64?
   /// The validator of the response with ``earlierLength``; nil if it had none.
   var earlierValidator: Validator?

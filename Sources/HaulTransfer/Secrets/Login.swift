@@ -2,9 +2,9 @@
 public struct Login: Sendable, Hashable {
   /// The user's name.
   public var user: String
-  /// The password. Haul sends the password to FTP and SFTP servers only over TLS or SSH.
+  /// The password; nil for none. Haul sends the password to FTP and SFTP servers only over TLS or SSH.
   public var password: String?
-  /// The path of a private key in OpenSSH's format or PEM, without a passphrase. Only SFTP uses it.
+  /// The path of a private key in OpenSSH's format or PEM, without a passphrase; nil for none. Only SFTP uses it.
   public var keyPath: String?
 
   /// Creates a login with a password, a private key, or both.

@@ -12,7 +12,7 @@ package struct Netrc: Sendable {
   }
 
   let entries: [Entry]
-  /// The `default` entry, for all other hosts.
+  /// The `default` entry, for all other hosts; nil if there is none.
   let fallback: Entry?
   /// Whether the owner of the file typed the URLs of the jobs. If true, Haul also uses the `default` entry and, over http,
   /// entries without a port. Haul uses these entries only for the origins of the jobs' URLs, and never after a redirect.
@@ -25,7 +25,7 @@ package struct Netrc: Sendable {
 
   init(_ text: String, name: String) throws(SecretFile.Problem) {
     var entries: [Entry] = []
-    /// The index of the `default` entry, which has no machine.
+    /// The index of the `default` entry, which has no machine; nil if there is none.
     var fallback: Int?
     var words = Words(text)
     while let word = try words.next(name) {

@@ -4,7 +4,7 @@ import JobModel
 /// A column of a table, or a member of a JSON object, that is read into a field.
 struct ListMember: Sendable, Equatable {
   let field: ListField
-  /// The algorithm for digests that are written without an algorithm.
+  /// The algorithm for digests that are written without one; nil if there is none.
   let algorithm: String?
 
   init(_ field: ListField, algorithm: String? = nil) {

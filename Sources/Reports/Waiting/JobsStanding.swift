@@ -13,7 +13,7 @@ package struct JobsStanding {
   private let free: Int
   /// The number of causes that are missing from ``causes``.
   private let more: Int
-  /// A note that says which jobs the numbers cover, if they do not cover all.
+  /// A note that says which jobs the numbers cover; nil if they cover all jobs.
   private let note: String?
 
   /// The maximum number of reasons that the text for people lists.

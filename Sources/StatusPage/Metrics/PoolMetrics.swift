@@ -14,9 +14,9 @@ struct PoolMetrics: Sendable {
   struct ProcessFacts: Sendable {
     var leader: LeaderFacts
     var ended: EndedCounter
-    /// The time in seconds since the counted facts were read.
+    /// The time in seconds since the counted facts were read; nil before the first reading.
     var countedAge: Double?
-    /// The time in seconds that reading the counted facts took.
+    /// The time in seconds that reading the counted facts took; nil before the first reading.
     var countedSeconds: Double?
     /// The time in seconds that preparing this response took.
     var scrapeSeconds: Double

@@ -4,9 +4,9 @@ package import HaulTransfer
 package struct RequestSettings: Sendable {
   /// The directory of the credentials that jobs name; nil for none.
   package var credentials: CredentialDirectory?
-  /// The user and password for each host.
+  /// The user and password for each host; nil for none.
   package var netrc: Netrc?
-  /// The cookies for each host.
+  /// The cookies for each host; nil for none.
   package var cookies: CookieFile?
   /// The proxy for all connections; nil to use ``proxyRules``.
   package var proxy: ProxyAddress?
@@ -18,7 +18,7 @@ package struct RequestSettings: Sendable {
   package var schemes: Set<String> = []
   /// The file of accepted host keys for sftp, in OpenSSH's `known_hosts` format; nil for none.
   package var knownHosts: String?
-  /// A mail address or URL in the User-Agent field, with which server operators can contact the sender.
+  /// A mail address or URL in the User-Agent field, with which server operators can contact the sender; nil for none.
   package var contact: String?
 
   /// Creates settings with no logins, cookies or proxies.

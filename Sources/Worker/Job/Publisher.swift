@@ -13,8 +13,8 @@ struct Publisher: Sendable {
   let path: RelativePath
   /// The rule for a file that already exists at `path`.
   let policy: CollisionPolicy
-  /// The digest of the file, if it was computed. It is recorded with the intent to publish, for a worker that has to finish the
-  /// publication.
+  /// The digest of the file; nil if it was not computed. It is recorded with the intent to publish, for a worker that has to
+  /// finish the publication.
   let digest: ExpectedDigest?
 
   /// Gives the part file its final name. The name is durable on return. Returns nil if the lease is lost or another worker has

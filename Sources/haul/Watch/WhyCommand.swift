@@ -124,7 +124,7 @@ struct WhyCommand: HaulCommand {
     }
     let isCounted = selector.batch == nil && selector.ids == nil
     let note =
-      "\(isCounted ? "The counts of paused and scheduled jobs" : "All counts") cover only the first 1,000 jobs, because Haul does not read more jobs."
+      "\(isCounted ? "The counts of paused and scheduled jobs (with --state or --error, all counts)" : "All counts") cover only the first 1,000 jobs, because Haul does not read more jobs."
     return JobsStanding(
       counts: counts, causes: asked.causes(found.causes), free: found.free, more: found.more,
       note: isWhole ? nil : note)
