@@ -137,7 +137,7 @@ package struct TransferReport: Sendable, Equatable {
   package var status: Int?
   /// What the source said about the complete file; nil if it said nothing that ``TransferRequest/present`` can use.
   package var source: SourceRecord?
-  /// The digest of the complete file; nil if the transfer neither checked nor recorded one.
+  /// The digest of the complete file; nil if the transfer did not compute it.
   package var digest: ExpectedDigest?
   /// The file name that the server sent (Content-Disposition), safe in any directory; nil if it sent none.
   package var suggestedName: String?
