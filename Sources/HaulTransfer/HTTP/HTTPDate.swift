@@ -22,7 +22,7 @@ struct HTTPDate: Sendable, Hashable, Comparable {
   static func < (one: HTTPDate, other: HTTPDate) -> Bool { one.seconds < other.seconds }
 
   /// Reads the three formats that a recipient must understand (IMF-fixdate, RFC 850, asctime), and other formats that
-  /// curl_getdate(3) reads, such as `Sun, 6 Nov 1994 08:49:37 +0000`.
+  /// curl_getdate(3) reads, such as `Sun, 6 Nov 1994 08:49:37 +0000`. Nil for any other text.
   ///
   /// In the three formats, case matters. The day's name must be a weekday, but need not match the date. `now` sets the century
   /// for the two-digit years of RFC 850: a year more than 50 years ahead is in the past.
@@ -98,7 +98,7 @@ private struct CalendarFields {
       + "\(padded(hour)):\(padded(minute)):\(padded(second)) GMT"
   }
 
-  /// Reads the format `Sun, 06 Nov 1994 08:49:37 GMT`.
+  /// Reads the format `Sun, 06 Nov 1994 08:49:37 GMT`; nil for any other text.
   init?(fixdate text: String) {
     var scanner = TextScanner(text)
     guard scanner.oneOf(Self.shortWeekdays) != nil, scanner.take(", "),
@@ -110,7 +110,7 @@ private struct CalendarFields {
     (self.year, self.month, self.day) = (year, month, day)
   }
 
-  /// Reads the format `Sunday, 06-Nov-94 08:49:37 GMT`.
+  /// Reads the format `Sunday, 06-Nov-94 08:49:37 GMT`; nil for any other text.
   init?(rfc850 text: String, currentYear: Int) {
     var scanner = TextScanner(text)
     guard scanner.oneOf(Self.weekdays) != nil, scanner.take(", "),
@@ -124,7 +124,7 @@ private struct CalendarFields {
     (self.year, self.month, self.day) = (year, month, day)
   }
 
-  /// Reads the format `Sun Nov  6 08:49:37 1994`.
+  /// Reads the format `Sun Nov  6 08:49:37 1994`; nil for any other text.
   init?(asctime text: String) {
     var scanner = TextScanner(text)
     guard scanner.oneOf(Self.shortWeekdays) != nil, scanner.take(" "),

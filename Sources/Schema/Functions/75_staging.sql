@@ -296,9 +296,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.refused_option(jsonb) IS
-  'Returns the name of the first option that submit() refuses; NULL = it refuses none. Usually this is the option that '
-  'wrong_option() finds. If there is none, but p_options without "mirrors" exceeds 64 KiB, returns "options". Mirrors '
-  'have their own limits.';
+  'Returns the name of the first option that submit() refuses, or NULL if it refuses none. Usually this is the option '
+  'that wrong_option() finds. If there is none, but p_options without "mirrors" exceeds 64 KiB, returns "options". '
+  'Mirrors have their own limits.';
 
 -- Options that earlier versions accepted must not keep a lease from ending.
 CREATE OR REPLACE FUNCTION haul.number_option(p_options jsonb, p_name text) RETURNS integer

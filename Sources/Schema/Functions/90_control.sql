@@ -101,8 +101,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.withdraw(bigint[]) IS
-  'Deletes jobs from the tables scheduled and ready and returns their rows; run_at NULL = the row was in ready. Waits '
-  'for a worker that is claiming one of the jobs. Locks no rows of the table lane.';
+  'Deletes jobs from the tables scheduled and ready and returns their rows. run_at is NULL if the row was in ready. '
+  'Waits for a worker that is claiming one of the jobs. Locks no rows of the table lane.';
 
 -- This reads leases first and waiting jobs later. A job that is claimed in between is missing from both. So callers
 -- repeat the call until it returns no jobs.
@@ -133,8 +133,8 @@ END
 $$;
 COMMENT ON FUNCTION haul.live_jobs(jsonb, text, integer, smallint) IS
   'Returns up to p_limit jobs that match a selector: waiting jobs, and running jobs that have not received p_command '
-  'or cancel. If p_command is cancel, also returns paused jobs. p_command NULL = all unfinished jobs whose priority is '
-  'not p_but. Locks nothing.';
+  'or cancel. If p_command is cancel, also returns paused jobs. If p_command is NULL, returns all unfinished jobs '
+  'whose priority is not p_but. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.hold_jobs(p_jobs bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$

@@ -9,7 +9,7 @@ enum TimeArgument: OptionValue {
 
   static let expected = "a duration such as 90s or 1h30m, or a time such as 2026-11-21T18:00:00Z"
 
-  /// Reads a duration, or an RFC 3339 time with its offset from UTC.
+  /// Reads a duration, or an RFC 3339 time with its offset from UTC; nil for any other text.
   init?(argument: String) {
     if let duration = Duration(argument: argument) {
       self = .duration(duration)
