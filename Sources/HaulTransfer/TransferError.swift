@@ -80,7 +80,7 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     case diskFull = "disk_full"
     /// Reading or writing a local file failed.
     case io
-    /// This process has no right to write a local file, or the file system is read-only.
+    /// This process has no permission to read or write a local file, or the file system is read-only.
     case notPermitted = "not_permitted"
     /// The process or the machine has reached its limit of open files.
     case openFiles = "open_files"
@@ -192,7 +192,7 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     self.host = host
   }
 
-  /// Creates a `blocked_address` error for a host whose addresses are these. None of them is public.
+  /// Creates a `blocked_address` error for a host that has only these addresses, which are not public.
   init(notPublic addresses: [IPAddress], host: String?) {
     let names = addresses.map(\.description).joined(separator: " and ")
     self.init(

@@ -6,7 +6,7 @@ final class Manager {
   private let directory: String
   private let downloader: Downloader
   private let queue: DownloadQueue
-  /// All downloads since the program started. The user types a download's position, counted from 1.
+  /// All downloads since the program started. In a command, the number N means the download at position N, counted from 1.
   private var downloads: [Download] = []
   private var watchers: [Task<Void, Never>] = []
 

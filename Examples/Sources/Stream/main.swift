@@ -9,7 +9,7 @@ import HaulTransfer
 // With --type, the download fails if the content type is not TYPE. With --post, the request is a POST with this body. To allow
 // private addresses, set `ALLOW` to a block of them, such as `ALLOW=192.168.0.0/16`.
 
-/// The server sent content of another type than the user wants.
+/// The server sent content of a type that the user does not want.
 struct WrongType: Error, CustomStringConvertible {
   let wanted: String
   let received: String?

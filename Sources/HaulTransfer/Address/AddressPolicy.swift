@@ -2,9 +2,9 @@
 ///
 /// The policy checks the address of the socket, not the host name, so a DNS answer cannot bypass the policy. The policy allows
 /// an address if an allowed block contains it. The policy refuses every other address that is not global unicast according to
-/// IANA's special-purpose registries (RFC 6890). Such addresses are loopback, link-local (including the metadata services of
-/// clouds), private, shared, documentation, benchmarking, multicast and reserved addresses. If an IPv6 address contains an
-/// IPv4 address, the policy checks the IPv4 address.
+/// IANA's special-purpose registries (RFC 6890). The refused addresses are loopback, link-local (including the metadata
+/// services of clouds), private, shared, documentation, benchmarking, multicast and reserved addresses. If an IPv6 address
+/// contains an IPv4 address, the policy checks the IPv4 address.
 public struct AddressPolicy: Sendable, Hashable {
   /// A policy that allows only public addresses.
   public static let publicOnly = AddressPolicy(allowing: [])

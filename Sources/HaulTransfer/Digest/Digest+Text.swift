@@ -1,7 +1,7 @@
 extension DigestAlgorithm {
   /// Returns the SHA-256 of a text's UTF-8 as 64 lower-case hexadecimal digits.
   package static func sha256(of text: String) -> String {
-    // The input cannot cause this: a libcrypto without SHA-256 could make no TLS connection either.
+    // No text can cause an error here. Only a libcrypto without SHA-256 could, and it could not make TLS connections either.
     guard let context = try? DigestContext(.sha256) else {
       fatalError("libcrypto does not support SHA-256, which every build of it must support")
     }

@@ -1,7 +1,7 @@
 import HaulCLibcrypto
 
-/// A checksum algorithm that a job may require or a server may use. The cases are in order of preference: Haul uses the first
-/// available case.
+/// A checksum algorithm that a job may require or a server may use. The cases are in order of preference: if a server states
+/// several digests, Haul checks the one whose algorithm comes first here.
 public enum DigestAlgorithm: String, Sendable, CaseIterable, Codable {
   /// SHA-256 (RFC 9530 §5).
   case sha256 = "sha-256"

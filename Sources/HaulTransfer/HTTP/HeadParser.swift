@@ -69,7 +69,8 @@ struct HeadParser {
   /// Takes the next line, with or without its line ending.
   ///
   /// - Returns: The final head if this line ended it; otherwise nil.
-  /// - Throws: `.protocol`. A line that is not a field is not an error: the parser skips it.
+  /// - Throws: `.protocol` if the head is invalid or too large. A line that is not a field is not an error: the parser skips
+  ///   it.
   mutating func take(_ line: some StringProtocol) throws(TransferError) -> Parsed? {
     byteCount += line.utf8.count
     guard byteCount <= Self.byteLimit else {

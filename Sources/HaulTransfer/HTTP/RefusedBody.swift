@@ -1,5 +1,5 @@
-/// The body of a response that the sink has refused. A short body is read to its end, so that the next request can use the
-/// connection. Otherwise, every redirect and every missing file would cost a new handshake.
+/// The body of a response that the sink (the receiver of the body) has refused. A short body is read to its end, so that the
+/// next request can use the connection. Otherwise, every redirect and every missing file would cost a new handshake.
 struct RefusedBody {
   /// The maximum number of bytes to read, so that the connection can be used again.
   private static let most = 64 << 10

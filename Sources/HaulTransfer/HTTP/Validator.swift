@@ -19,8 +19,8 @@ package enum Validator: Sendable, Hashable {
 
   /// Reads the validator of a response; nil if the response has none that is strong enough for a resume.
   ///
-  /// If an ETag is well-formed, Last-Modified does not count alone. If this ETag is one of several that differ, the result is
-  /// nil.
+  /// If the response has a well-formed ETag, the result is never a Last-Modified date alone. If the response also has a
+  /// different ETag, the result is nil.
   init?(_ head: ResponseHead, now: HTTPDate) {
     let tags = head.values("ETag")
     let isOne = head.value("ETag") != nil
@@ -81,7 +81,8 @@ package enum Validator: Sendable, Hashable {
     case different
   }
 
-  /// Compares the validator with the same field of a later response. The age of a date no longer matters.
+  /// Compares the validator with the same fields of a later response. Here, a Last-Modified date may be less than 60 seconds
+  /// old.
   func compared(with head: ResponseHead) -> Comparison {
     switch self {
     case .strongETag(let tag), .unquotedETag(let tag): Self.compare(tag, head.values("ETag"))
@@ -103,7 +104,7 @@ package enum Validator: Sendable, Hashable {
     return values.allSatisfy { $0.utf8.elementsEqual(known.utf8) } ? .same : .different
   }
 
-  /// Returns whether the text is a strong tag after `W/`.
+  /// Returns whether the text is a weak tag: `W/`, followed by the form of a strong tag.
   private static func isWeakTag(_ text: String) -> Bool {
     text.hasPrefix("W/") && isStrongTag(String(text.dropFirst(2)))
   }

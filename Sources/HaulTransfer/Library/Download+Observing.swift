@@ -185,7 +185,7 @@ extension Download {
   }
 
   /// Chooses the file's name, if the request gives only a directory and no name is chosen yet. Returns why the name cannot be
-  /// used; nil if it can be used.
+  /// used; nil if it can be used, or if there is no name to choose.
   ///
   /// - Throws: The error that the program's ``DownloadOptions/destination`` throws.
   private func chooseName(_ response: DownloadResponse) throws -> TransferError? {
@@ -207,7 +207,8 @@ extension Download {
     shared.withLock { $0.chosenName = $0.chosenName ?? name }
   }
 
-  /// The chosen path below the requested directory; nil before it is chosen, and if the request names a file.
+  /// The path of the file below the requested directory, chosen from the response or the URL; nil before it is chosen, and if
+  /// the request gives the file's path.
   var chosenName: String? { shared.withLock { $0.chosenName } }
 
   /// The path of the file, or of the requested directory while the file has no name.

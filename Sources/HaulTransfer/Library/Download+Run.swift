@@ -9,8 +9,8 @@ extension Download {
     DownloadGate.Ticket(download: ObjectIdentifier(self), number: stay)
   }
 
-  /// Puts the download in line. Does nothing if the download is no longer waiting, or if `stay` is not the number of its
-  /// current stay.
+  /// Puts the download in line at its first gate. Does nothing if the download is no longer waiting, or if its latest stay in
+  /// the gates does not have the number `stay`.
   func enter(after stay: Int = 0) {
     let ticket = shared.withLock { state -> DownloadGate.Ticket? in
       guard state.phase == .waiting, state.stay == stay else { return nil }

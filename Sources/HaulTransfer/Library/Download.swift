@@ -44,15 +44,15 @@ public final class Download: Sendable {
     /// paused.
     var endedSuspended = false
     var priority: Int
-    /// The number of the stay in the gates, and the number of gates that have admitted the download. A ticket with another stay
-    /// number is invalid.
+    /// The number of the latest stay in the gates, and the number of gates that have admitted the download during this stay. A
+    /// ticket with another stay number is invalid.
     var stay = 0
     var passed = 0
     var failures = RetryPolicy.Failures()
     /// The resume data for the durable bytes.
     var saved: ResumeData?
     var response: DownloadResponse?
-    /// The chosen path below the requested directory; nil before it is chosen.
+    /// The path of the file below the requested directory, chosen from the response or the URL; nil before it is chosen.
     var chosenName: String?
     var meter = RateMeter()
     var spent = Spent()
@@ -182,16 +182,16 @@ public final class Download: Sendable {
   /// The data for continuing the download after a failure or ``pause()``. If your program may be killed, also save the resume
   /// data while the download runs or is paused. While the download runs, new resume data arrive within a second of the first
   /// bytes, then every 64 MiB or 5 seconds, whichever is first. You may use the resume data of a running download only after
-  /// its process has ended.
+  /// the process that runs the download has ended.
   ///
-  /// Nil after a success or ``cancel()``. Also nil if the download cannot be continued, because the server gives no length, or
-  /// no validator (ETag or Last-Modified) that is strong enough.
+  /// Nil before the first bytes are durable, and after a success or ``cancel()``. Also nil if the download cannot be continued:
+  /// after a POST or PUT, or because the server gives no length, or no validator (ETag or Last-Modified) that is strong enough.
   public var resumeData: ResumeData? {
     shared.withLock { $0.saved.flatMap { $0.bytes > 0 ? $0 : nil } }
   }
 
-  /// The last response whose body was accepted; nil before the first response, and for FTP. For a refused response, such as a
-  /// 404, see ``TransferError/fields`` and ``TransferError/body``.
+  /// The last response with bytes of the file, even if ``DownloadOptions/validate`` refused it; nil before the first such
+  /// response, and for FTP. For an error response, such as a 404, see ``TransferError/fields`` and ``TransferError/body``.
   public var response: DownloadResponse? { shared.withLock { $0.response } }
 
   // MARK: - Steering

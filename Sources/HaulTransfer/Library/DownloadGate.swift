@@ -12,7 +12,7 @@ final class DownloadGate: Sendable {
     var line: DownloadLine<Ticket>
     /// The waiting and running downloads.
     var downloads: [Ticket: Download] = [:]
-    /// The number of holds. While it is positive, no download starts.
+    /// The number of calls of ``DownloadGate/holding(_:)`` in progress. While it is positive, no download starts.
     var holds = 0
   }
 
@@ -31,7 +31,7 @@ final class DownloadGate: Sendable {
     }
   }
 
-  /// Moves a waiting download to the place of its new priority. Other downloads do not move.
+  /// Moves a waiting download to the place of its new priority. The order of the other downloads stays the same.
   func prioritize(_ download: Download, _ ticket: Ticket) {
     change { $0.line.prioritize(ticket, download.priority) }
   }
@@ -71,7 +71,8 @@ final class DownloadGate: Sendable {
     change { $0.holds -= 1 }
   }
 
-  /// Changes the line, then starts downloads outside the lock, because they call back immediately.
+  /// Changes the line, then starts the downloads whose turn has come. Does not hold the lock meanwhile, because these downloads
+  /// call the gate.
   private func change(_ body: (inout State) -> Void) {
     let admitted = state.withLock { state in
       body(&state)

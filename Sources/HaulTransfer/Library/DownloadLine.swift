@@ -1,5 +1,5 @@
-/// Decides which member starts next: by priority, then by order of arrival. A total limit and a limit per host apply. This type
-/// has no side effects.
+/// Decides which member of the line (a waiting download) starts next: by priority, then by order of arrival. A total limit and
+/// a limit per host apply. This type has no side effects.
 ///
 /// With n waiting members, each call takes O(log n) time on average. A new limit per host takes longer.
 struct DownloadLine<Member: Hashable & Sendable>: Sendable {
@@ -40,10 +40,11 @@ struct DownloadLine<Member: Hashable & Sendable>: Sendable {
     self.limitPerHost = limitPerHost
   }
 
-  /// The number of places in memory, including stale places.
+  /// The number of places in memory. This includes stale places: their members have left or have a newer place.
   var places: Int { heap.count + parked.values.reduce(0) { $0 + $1.count } }
 
-  /// Adds a member at the end of the line. If the member is already waiting, it gets a new place.
+  /// Adds a member behind all waiting members with the same or a higher priority. If the member is already waiting, it gets a
+  /// new place.
   mutating func add(_ member: Member, host: String, priority: Int) {
     numbers += 1
     take(
@@ -62,7 +63,7 @@ struct DownloadLine<Member: Hashable & Sendable>: Sendable {
     waiting[place.member] = place
     heap.insert(place)
     guard heap.count > 2 * waiting.count + 16 else { return }
-    // Most places are stale. Parked members wait in the heap again until it is their turn.
+    // Most places are stale, so rebuild the heap from the waiting members. Parked members return to the heap.
     parked = [:]
     heap = Heap(precedes: { $0.precedes($1) })
     for place in waiting.values { heap.insert(place) }
@@ -76,7 +77,7 @@ struct DownloadLine<Member: Hashable & Sendable>: Sendable {
     if runningOfHost[host] == 0 { runningOfHost[host] = nil }
     while let next = parked[host]?.removeFirst() {
       if parked[host]?.isEmpty == true { parked[host] = nil }
-      // A member that has left does not use the free place.
+      // The place is stale: its member has left or has a newer place.
       guard waiting[next.member]?.number == next.number else { continue }
       heap.insert(next)
       break

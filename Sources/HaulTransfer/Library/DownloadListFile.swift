@@ -7,7 +7,8 @@ import Synchronization
 struct PublishedFile: Sendable, Hashable, Codable {
   var identity: FileIdentity
   var length: Int64
-  /// The chosen path below the requested directory; nil if the request names a file.
+  /// The path of the file below the requested directory, chosen from the response or the URL; nil if the request gives the
+  /// file's path.
   var chosenName: String?
 }
 
@@ -19,11 +20,12 @@ struct DownloadListEntry: Sendable {
   var priority: Int
   var isPaused: Bool
   var resumeData: ResumeData?
-  /// The published file, recorded before the file gets its name. After a crash, this record shows whether the download is
-  /// complete.
+  /// The complete file, recorded just before it gets its final name; nil before. After a crash, Haul compares this record with
+  /// the file on the disk to see whether the download is complete.
   var published: PublishedFile?
 
-  /// Creates the entry for the present state of a download; nil if the download does not belong in the list.
+  /// Creates the entry for the present state of a download; nil for a download that does not belong in the list: a POST or PUT,
+  /// a target URL that is not a file URL, or a download that is complete or cancelled.
   init?(_ download: Download, id: String, published: PublishedFile?) {
     guard case .get = download.request.options.method, !download.request.isURL else { return nil }
     self.id = id
@@ -151,7 +153,8 @@ final class DownloadListFile: Sendable {
     var entry: String
     var file: PublishedFile
 
-    /// The first bytes of each appended line, whose keys are sorted. No line of the JSON begins with these bytes.
+    /// The first bytes of each appended line: its keys are sorted, so `entry` comes first. No line of the JSON before it begins
+    /// with these bytes.
     static let start = Array("{\"entry\":".utf8)
   }
 
@@ -183,7 +186,8 @@ final class DownloadListFile: Sendable {
     current = Mutex(try Self.open(name, in: files, path))
   }
 
-  /// Returns the path without symbolic links, because a rename would replace a link (realpath(3)).
+  /// Returns the path with symbolic links resolved (realpath(3)), because a rename would replace a link and not the file.
+  /// Returns `path` unchanged if it cannot be resolved, for example because no file exists.
   private static func resolved(_ path: String) -> String {
     guard let found = unsafe realpath(path, nil) else { return path }
     defer { unsafe free(found) }
@@ -207,7 +211,7 @@ final class DownloadListFile: Sendable {
       guard file.lock(exclusive: true) else {
         throw TransferError(.pathConflict, "another DownloadQueue uses the download list \(path)")
       }
-      // Prevents: the file is opened → another queue replaces it and ends → the old file is locked.
+      // Prevents this order: the file is opened → another queue replaces it and ends → the old file is locked.
       if try translating(try files.directory.status(of: name))?.inode == status.inode {
         return PartFile(name: name, inode: status.inode, file: file)
       }
@@ -306,7 +310,7 @@ final class DownloadListFile: Sendable {
       guard let file = file(), let list = self.current.withLock(\.self),
         let line = try? encoder.encode(Line(entry: id, file: file)), let size = try? list.size()
       else { return }
-      // The previous line may be incomplete.
+      // The previous line may be incomplete, so start a new line.
       let bytes = [UInt8(ascii: "\n")] + line + [UInt8(ascii: "\n")]
       unsafe bytes.withUnsafeBytes { unsafe try? list.write($0, at: size) }
     }

@@ -58,7 +58,7 @@ final class DownloadMembers: Sendable {
     }
   }
 
-  /// Adds a download. `id` is the identifier of the entry that was read; nil for a new download.
+  /// Adds a download. `id` is the identifier of the download's entry in the list file; nil for a new download.
   func add(_ download: Download, id: String?) {
     state.withLock { state in
       state.added += 1

@@ -34,7 +34,7 @@ public struct DownloadOptions: Sendable {
   /// Haul calls the function on the network's thread, so the function must return soon.
   public var destination: (@Sendable (DownloadResponse) throws -> String)?
   /// Whether a body without a stated length counts as complete when the server closes the connection. If false, Haul downloads
-  /// the file twice and compares both copies.
+  /// such a file twice and compares both copies, or checks the digest if one is known.
   public var acceptUnverifiedLength = false
   /// Checks each response before its body is written, including responses that continue a partial file. If the function throws
   /// an error, the download ends, and ``Download/value`` throws that error. ``Download/result`` has the class `rejected`, with
@@ -49,7 +49,7 @@ public struct DownloadOptions: Sendable {
   public var method = Method.get
   /// Header fields without credentials, such as Accept. Haul sends these fields to every host, even after redirects.
   ///
-  /// Fields that carry credentials, and fields that a download needs for itself, such as Range, fail as `blockedURL`.
+  /// A download fails as `blockedURL` if a field carries credentials, or if the field is reserved for Haul, such as Range.
   public var fields: [HeaderField] = []
   /// The ``DownloadedFile/response`` of an earlier download. Haul then downloads the file only if the source has changed since.
   /// Haul sends the response's ETag as If-None-Match, or its Last-Modified as If-Modified-Since. If the server answers 304, the
@@ -98,7 +98,7 @@ public struct DownloadOptions: Sendable {
 }
 
 extension DownloadOptions {
-  /// Returns the error if the program refuses a redirect; nil if it follows the redirect.
+  /// Returns the error if the program refuses a redirect; nil if the program allows the redirect.
   func refusal(of head: ResponseHead, _ from: WebURL, to next: WebURL) -> TransferError? {
     guard let followRedirect, !followRedirect(DownloadResponse(head, from: from), next.text) else {
       return nil

@@ -19,8 +19,9 @@ public final class DownloadQueue: Downloading {
   /// Creates an empty queue. Other code may use the same downloader; downloads that other code starts do not count towards the
   /// queue's limit.
   ///
-  /// `downloader` may be a fake for your tests: see ``Downloading``. The queue then asks the fake for a download when the
-  /// download's turn comes. The queue itself handles ``DownloadOptions/retry`` and ``DownloadOptions/timeout``.
+  /// `downloader` may be a fake for your tests: see ``Downloading``. The queue then calls the fake's
+  /// ``Downloading/start(_:from:)`` when the turn of a download comes. The queue itself handles ``DownloadOptions/retry`` and
+  /// ``DownloadOptions/timeout``.
   ///
   /// - Precondition: `maxConcurrent` is positive.
   public init(_ downloader: any Downloading, maxConcurrent: Int = 4) {
@@ -191,7 +192,7 @@ public final class DownloadQueue: Downloading {
     for download in members.unfinished { download.resume() }
   }
 
-  /// Pauses all unfinished downloads and returns when they have ended. The queue starts no other download meanwhile.
+  /// Pauses all unfinished downloads and returns when they have ended. None of the waiting downloads starts meanwhile.
   ///
   /// If a download had not begun or cannot be continued, its ``Download/resumeData`` is nil. Use its ``Download/request`` to
   /// start from the beginning.

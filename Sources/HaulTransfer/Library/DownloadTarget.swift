@@ -39,7 +39,8 @@ struct DownloadTarget: Sendable {
     destination = Destination(root: root, isRootShared: false)
   }
 
-  /// Returns the target with the chosen name. Returns the target unchanged if it already has a name, or if `chosen` is nil.
+  /// Returns the target with the file name `chosen`, which may be a path below the directory. Returns the target unchanged if
+  /// it already has a name, or if `chosen` is nil.
   ///
   /// - Throws: `path_conflict`, as ``below(_:_:)`` does.
   func named(_ chosen: String?) throws(TransferError) -> DownloadTarget {
@@ -113,15 +114,16 @@ struct DownloadTarget: Sendable {
   /// Returns a unique hidden name for a part file, of 255 bytes or less.
   func newPartName() -> String {
     let end = Self.mark + String(UInt64.random(in: 0...(.max)), radix: 36)
-    // Twelve bytes are left for the number of a second part.
+    // Twelve bytes stay free for the suffix of a second part file, such as `.1`.
     var stem = stem
     while stem.utf8.count + end.utf8.count > 242 { stem.removeLast() }
     return ".\(stem)\(end)"
   }
 
-  /// Opens the part file that `saved` names. A part file in another directory of the same file system is moved here.
+  /// Opens the part file that `saved` names. If the part file is in another directory of the same file system, it moves to this
+  /// directory.
   ///
-  /// - Returns: nil if the part file no longer exists.
+  /// - Returns: nil if the part file no longer exists or does not hold the durable bytes.
   /// - Throws: `path_conflict` if another download uses the part file, or if it is on another file system.
   func part(_ saved: Checkpoint) throws(TransferError) -> PartFile? {
     if let part = try open(saved, in: parts) { return part }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The work of a download when its turn has come: downloading a file, or running a script.
+/// The work of a download when its turn has come: downloading a file, running a script, or using another downloader.
 protocol DownloadWork: Sendable {
   /// Runs one attempt, and reports progress and durable bytes to the download.
   func attempt(_ download: Download) async -> Result<DownloadedFile, TransferError>
@@ -31,7 +31,7 @@ struct AttemptProgress: Sendable {
   var fetched: Int64 = 0
   /// When bytes could first arrive, and when the last bytes arrived; nil before any arrived.
   var received: (since: ContinuousClock.Instant, last: ContinuousClock.Instant)?
-  /// The rate in bytes per second; nil if it is computed from ``fetched``.
+  /// The rate in bytes per second; nil if the download must compute it from ``fetched``.
   var rate: Double?
 }
 
@@ -68,7 +68,8 @@ final class RelayWork: DownloadWork {
     return result
   }
 
-  /// Passes an event to the outer download, which sends changes of its state and its end itself.
+  /// Passes an event of the inner download to the outer download. Ignores changes of the state and the end: the outer download
+  /// sends its own.
   private func relay(_ event: DownloadEvent, to download: Download) {
     switch event {
     case .response(let response):

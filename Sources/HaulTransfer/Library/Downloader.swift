@@ -86,8 +86,9 @@ public final class Downloader: Downloading {
   /// closed. The partial files of failed downloads are removed as well.
   ///
   /// Suspended downloads, downloads that ``Download/pause()`` has ended, and downloads in the list of a queue keep their
-  /// partial files. The queues write and unlock their lists for the last time; other queues may then use the lists. A program
-  /// needs no other call before it ends. Downloads that you start later end as `cancelled`, too. A second call is not an error.
+  /// partial files. Queues write their lists for the last time and unlock them, so that other queues may use the lists. A
+  /// program needs no other call before it ends. Downloads that you start later end as `cancelled`, too. A second call is not
+  /// an error.
   public func shutdown() async {
     // Otherwise, each download that ends would let a waiting download start.
     gate.configure { $0.isSuspended = true }

@@ -1,7 +1,7 @@
 /// The results of several downloads, in the order of completion.
 ///
-/// A download counts as running until the loop asks for the next result. A slow loop therefore delays the downloads that have
-/// not begun.
+/// A download that has ended still counts towards the concurrency limit until the loop has handled its result and asks for the
+/// next one. A slow loop therefore delays the downloads that have not begun.
 ///
 /// Each of these events cancels the remaining downloads:
 /// - You leave a loop over this value.
@@ -9,7 +9,7 @@
 /// - The last copy of this value is released.
 /// - You call ``cancel()``.
 ///
-/// Partial files are removed soon after; ``Downloader/shutdown()`` waits for that.
+/// Haul then removes the partial files of these downloads. ``Downloader/shutdown()`` waits until they are removed.
 ///
 /// At the top level of a program (`main.swift`), Swift keeps the iterator of a loop until the program ends. If you leave such a
 /// loop, no more downloads begin, but running downloads continue: call ``cancel()``, or put the loop into a function.

@@ -7,7 +7,8 @@ final class FileWork: DownloadWork {
   private let io: IOPool
   /// The directory where a relative path starts; nil if the path is absolute.
   private let base: String?
-  /// The parsed URL until the first attempt, which then need not parse it again. A finished download does not keep it.
+  /// The parsed URL, which the first attempt takes so that it need not parse the URL again; nil afterwards. A finished download
+  /// thus does not keep it in memory.
   private let url: Mutex<WebURL?>
   /// The transfer in progress.
   private let transfer = Mutex<PartTransfer?>(nil)
@@ -168,18 +169,18 @@ final class FileWork: DownloadWork {
     let text = download.request.url
     order.onRequest = { metrics in
       var metrics = metrics
-      // A finished download then keeps only one copy of its URL.
+      // Share the text, so that a finished download keeps only one copy of its URL.
       if metrics.url == text { metrics.url = text }
       download.shared.withLock { $0.spent.add(metrics) }
     }
     if download.request.isDirectory {
-      // The response has named the file by then.
+      // The transfer calls this check after the response has named the file.
       let check: @Sendable () throws(TransferError) -> Void = { () throws(TransferError) in
         let named = try target.named(download.chosenName)
         if let file = try Self.check(named, for: download) { throw .exists(file.path) }
       }
       order.checkTarget = check
-      // An empty body may have ended before the check.
+      // An empty body may end before that check runs, so check here, too.
       order.makePart = { [makePart = order.makePart] (name, length) throws(TransferError) in
         try check()
         return try makePart(name, length)

@@ -2,7 +2,7 @@ import Glibc
 
 /// Measures a rate in bytes per second, smoothed over about two seconds. It reads no clock: callers pass the time.
 ///
-/// The rate is a weighted mean of the bytes in each interval. The weights add up to one from the beginning, so that a steady
+/// The result is a weighted mean of the rates in all intervals. The weights add up to one from the beginning, so that a steady
 /// rate is correct immediately.
 struct RateMeter: Sendable {
   typealias Instant = ContinuousClock.Instant

@@ -2,8 +2,8 @@
 ///
 /// `machine example.org` means the host on the default port of the URL's scheme, and `machine example.org:8443` means the host
 /// on that port. For http URLs, Haul uses only entries with a port, because http does not encrypt the password. In a worker
-/// pool, everybody who submits a job chooses the host and the scheme. For URLs that the user of this program typed, see
-/// ``isForTypedURLs``.
+/// pool, everybody who submits a job chooses the host and the scheme, and could otherwise make Haul send a password
+/// unencrypted. For URLs that the user of this program typed, see ``isForTypedURLs``.
 package struct Netrc: Sendable {
   struct Entry: Sendable, Hashable {
     var machine: String
@@ -80,7 +80,8 @@ package struct Netrc: Sendable {
       "the netrc file has 'machine \(near.machine)', but this URL needs 'machine \(url.host):\(url.port)'"
   }
 
-  /// Returns the login for an FTP or SFTP URL, over connections that encrypt the password. Returns nil if there is none.
+  /// Returns the login for an FTP or SFTP URL; nil if there is none. Haul sends the password only over connections that encrypt
+  /// it.
   func login(for url: WebURL) -> Login? {
     entry(of: url.hostKey).map { Login(user: $0.login, password: $0.password) }
   }
