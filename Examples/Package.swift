@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// This package is separate from Haul, as yours is. Build it with: swift build --package-path Examples
+// Like your own package, this package is separate from Haul. Build it with: swift build --package-path Examples
 let package = Package(
   name: "haul-examples",
   // Without a name, SwiftPM would use the name of the clone's directory.

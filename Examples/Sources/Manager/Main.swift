@@ -28,7 +28,7 @@ enum Main {
     let manager = try Manager(directory: CommandLine.arguments[1])
     let (lines, line) = AsyncStream.makeStream(of: String.self)
     let interruption = onInterrupt { line.yield("quit") }
-    // Reading blocks, so it needs its own thread, not one of Swift's.
+    // Reading blocks, so it needs its own thread: do not block a thread that runs Swift's tasks.
     DispatchQueue(label: "input").async {
       while let text = readLine() { line.yield(text) }
       line.yield("quit")

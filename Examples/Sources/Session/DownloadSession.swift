@@ -20,8 +20,8 @@ final class DownloadSession: Sendable {
   private let delegate: any DownloadSessionDelegate
   private let directory: URL
 
-  /// Creates a session with its unfinished files in `directory`. The delegate should move finished files to the same file
-  /// system.
+  /// Creates a session with its unfinished files in `directory`. The delegate should move finished files within the same file
+  /// system, because other moves copy the bytes.
   init(
     _ configuration: Downloader.Configuration, directory: URL, delegate: any DownloadSessionDelegate
   ) throws {

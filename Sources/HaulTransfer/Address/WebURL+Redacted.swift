@@ -8,7 +8,7 @@ extension WebURL {
     return shown
   }
 
-  /// Returns `text` with hidden values of secret parameters. The characters in `separators` separate parameters.
+  /// Returns `text` with `***` instead of the values of secret parameters. The characters in `separators` separate parameters.
   private static func redact(_ text: String, separators: String) -> String {
     var shown = ""
     var rest = text[...]

@@ -22,9 +22,9 @@ package struct WebURL: Sendable, Hashable {
   package let query: String?
   /// Whether the URL holds a user name or a password. The engine refuses such URLs.
   package let hasCredentials: Bool
-  /// The key for limits per host: `example.org`, or `example.org:8443` if the port is not the scheme's default. An IPv6 address
-  /// is written as inet_ntop(3) writes it, so that all spellings of one address have the same key. libcurl does not change the
-  /// spelling.
+  /// The key for limits per host: `example.org`, or `example.org:8443` if the port is not the scheme's default. libcurl keeps
+  /// the given spelling of an IPv6 address. The key contains the spelling of inet_ntop(3) instead, so that each address has one
+  /// key.
   package let hostKey: String
 
   /// Parses an absolute URL.

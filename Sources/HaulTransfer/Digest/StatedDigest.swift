@@ -25,8 +25,9 @@ extension ResponseHead {
   ///
   /// Repr-Digest (RFC 9530 §3), Digest (RFC 3230 §4.3.2) and Google's field describe the whole file, even if the server sends
   /// only a part. Content-Digest (RFC 9530 §2), Content-MD5 (RFC 1864) and Amazon's fields describe what the server sends, so
-  /// they count only in a 200. Haul ignores the digest of a part: it says nothing about the file, and it is useless if the part
-  /// breaks off. A digest of the whole file finds damage that TCP or TLS did not detect.
+  /// they count only in a 200. Haul ignores the digest of a part. Such a digest says nothing about the whole file, and Haul
+  /// could not check it if the connection broke within the part. A digest of the whole file finds damage that TCP or TLS did
+  /// not detect.
   private var statedDigests: [ExpectedDigest] {
     let ofWhole = digests("Repr-Digest") + digests("Digest") + googleDigests
     guard status == 200 else { return ofWhole }
@@ -42,8 +43,8 @@ extension ResponseHead {
     }
   }
 
-  /// The digests that Google Cloud Storage states for an object as stored; empty if the response was decoded on the
-  /// way.
+  /// The digests that Google Cloud Storage states for an object as stored; empty if the object is stored with a content coding
+  /// that the response does not have.
   private var googleDigests: [ExpectedDigest] {
     let stored = value("x-goog-stored-content-encoding")?.lowercased() ?? "identity"
     guard stored == "identity" || stored == contentEncoding else { return [] }

@@ -16,7 +16,7 @@ struct HTTPDate: Sendable, Hashable, Comparable {
   /// The time as IMF-fixdate, such as `Sun, 06 Nov 1994 08:49:37 GMT`.
   var text: String { CalendarFields(self).fixdate }
 
-  /// The last second of the year 9999. curl_getdate(3) also returns later times, for text that is not a date.
+  /// The last second of the year 9999. For some text that is not a date, curl_getdate(3) returns later times.
   private static let lastSecond: Int64 = 253_402_300_799
 
   static func < (one: HTTPDate, other: HTTPDate) -> Bool { one.seconds < other.seconds }
@@ -25,7 +25,7 @@ struct HTTPDate: Sendable, Hashable, Comparable {
   /// curl_getdate(3) reads, such as `Sun, 6 Nov 1994 08:49:37 +0000`. Nil for any other text.
   ///
   /// In the three formats, case matters. The day's name must be a weekday, but need not match the date. `now` sets the century
-  /// for the two-digit years of RFC 850: a year more than 50 years ahead is in the past.
+  /// for the two-digit years of RFC 850: a year that would be more than 50 years after `now` belongs to the century before.
   init?(_ text: String, now: HTTPDate) {
     if let fields = CalendarFields(fixdate: text) ?? CalendarFields(asctime: text)
       ?? CalendarFields(rfc850: text, currentYear: CalendarFields.year(of: now))
@@ -34,7 +34,7 @@ struct HTTPDate: Sendable, Hashable, Comparable {
       self.seconds = seconds
       return
     }
-    // curl_getdate(3) accepts words and numbers in any order, and a date without a time.
+    // curl_getdate(3) accepts words and numbers in any order, and a date without a time. So require a time with a colon.
     guard text.contains(":"), text.utf8.count < 64 else { return nil }
     let seconds = unsafe curl_getdate(text, nil)
     guard (0...Self.lastSecond).contains(Int64(seconds)) else { return nil }

@@ -14,9 +14,9 @@ enum BodyFraming: Sendable, Equatable {
 /// Builds the final head from the header lines that libcurl passes on, and refuses heads that cannot be trusted.
 ///
 /// libcurl 7.88 uses the last of several Content-Length fields, ignores a malformed one, and applies the Content-Length of a
-/// 1xx response to the final response. This parser treats each of these as a broken response. libcurl also frames the body by
-/// raw lines: it ignores folded fields and names with a space before the colon. ``FramingByLine`` finds out how libcurl frames
-/// the body, so that the engine can find the end where libcurl does not.
+/// 1xx response to the final response. This parser refuses a response if one of these rules could give a wrong length. libcurl
+/// also frames the body by raw lines: it ignores folded fields and names with a space before the colon. ``FramingByLine`` finds
+/// out how libcurl frames the body, so that the engine can find the end where libcurl does not.
 struct HeadParser {
   /// The final head, and how its body ends.
   struct Parsed: Equatable {

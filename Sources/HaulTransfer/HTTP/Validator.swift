@@ -63,7 +63,7 @@ package enum Validator: Sendable, Hashable {
   /// The number of durable bytes that a new range requests again, to compare them with the disk.
   var overlap: Int64 { isWeak ? Self.longestOverlap : 4096 }
 
-  /// The overlap in bytes for the weakest validators.
+  /// The longest possible overlap in bytes, such as for a weak tag.
   static let longestOverlap: Int64 = 65_536
 
   /// Whether the validator is a weak tag.

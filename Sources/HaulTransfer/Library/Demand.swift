@@ -8,7 +8,7 @@ final class Demand: Sendable {
     var isOver = false
     var waiting: [CheckedContinuation<Bool, Never>] = []
 
-    /// Returns false after the end. Otherwise takes a place and returns true; nil if there is no place.
+    /// Takes a place and returns true; nil if there is no place. Returns false after ``Demand/end()``.
     mutating func answer() -> Bool? {
       if isOver { return false }
       guard places > 0 else { return nil }

@@ -77,8 +77,9 @@ extension Download {
         self.download = download
       }
 
-      /// Returns the progress. The first call returns immediately, each later call after a quarter of a second. Returns nil
-      /// after the download has ended, or if the task is cancelled.
+      /// Returns the progress. The first call returns immediately, each later call after a quarter of a second. After the
+      /// download has ended, the next call returns the final progress, and later calls return nil. Returns nil if the task is
+      /// cancelled.
       public mutating func next() async -> DownloadProgress? {
         if hasEnded { return nil }
         if hasBegun, (try? await Task.sleep(for: Download.interval)) == nil { return nil }

@@ -69,8 +69,8 @@ extension Download {
     deliver()
   }
 
-  /// Decides what happens after a failure. If the download enters the line again immediately, returns the number of its last
-  /// stay; otherwise nil.
+  /// Decides what happens after a failure. Returns the number of the latest stay if the download must enter the line again
+  /// immediately; otherwise nil.
   private func settle(_ error: TransferError, _ state: inout State) -> Int? {
     let isStopped = error.errorClass == .cancelled
     switch state.wish {

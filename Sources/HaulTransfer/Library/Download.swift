@@ -105,7 +105,8 @@ public final class Download: Sendable {
   let members: DownloadMembers?
   let shared: Mutex<State>
 
-  /// Creates a download. ``enter(after:)`` starts it. `host` is the host in the URL, if the caller has parsed the URL.
+  /// Creates a download. ``enter(after:)`` starts it. `host` is the URL's host if the caller has already parsed the URL;
+  /// otherwise nil.
   init(
     _ request: DownloadRequest, host: String? = nil, from data: ResumeData? = nil,
     work: any DownloadWork,
@@ -164,7 +165,7 @@ public final class Download: Sendable {
   /// on the network and on the disk.
   public var state: DownloadState { shared.withLock { $0.phase } }
 
-  /// The priority among waiting downloads. The highest priority starts first. Downloads with the same priority start in the
+  /// The priority among waiting downloads. The highest priority starts first. Downloads with the same priority begin in the
   /// order in which you started or added them. Default: 0. A change does not stop running downloads.
   public var priority: Int {
     get { shared.withLock { $0.priority } }

@@ -14,7 +14,8 @@ public struct DownloadOptions: Sendable {
 
   // MARK: The file
 
-  /// The expected digest. Haul checks it before the file gets its name; nil for no check.
+  /// The expected digest, which Haul checks before the file gets its name. If nil, Haul checks the digest that the server
+  /// states, if any.
   public var digest: ExpectedDigest?
   /// The maximum length of the file in bytes; nil for no limit. A larger file fails as `tooLarge`.
   public var maximumLength: Int64?
@@ -37,8 +38,8 @@ public struct DownloadOptions: Sendable {
   /// such a file twice and compares both copies, or checks the digest if one is known.
   public var acceptUnverifiedLength = false
   /// Checks each response before its body is written, including responses that continue a partial file. If the function throws
-  /// an error, the download ends, and ``Download/value`` throws that error. ``Download/result`` has the class `rejected`, with
-  /// that error as ``TransferError/underlyingError``.
+  /// an error, the download ends, and ``Download/value`` throws that error. ``Download/result`` is then an error of class
+  /// `rejected`, with the thrown error as ``TransferError/underlyingError``.
   ///
   /// Haul calls the function on the network's thread, so the function must return soon.
   public var validate: (@Sendable (DownloadResponse) throws -> Void)?
@@ -85,7 +86,8 @@ public struct DownloadOptions: Sendable {
   /// The maximum time without data from the server; nil uses the downloader's limits.
   public var stallTimeout: Duration?
   /// The time limit for the whole download, including waits and pauses; nil for no limit. The time begins when the download
-  /// first runs. When the time ends, Haul keeps the durable bytes, so you can resume the download.
+  /// first runs. When the time is over, the download fails as `timeout`. Haul keeps the durable bytes, so you can resume the
+  /// download.
   public var timeout: Duration?
   /// A rate limit in bytes per second. Downloads with the same `RateLimit` object share the limit. Nil for no limit.
   public var rateLimit: RateLimit?

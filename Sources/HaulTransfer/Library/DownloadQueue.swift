@@ -197,7 +197,7 @@ public final class DownloadQueue: Downloading {
   /// If a download had not begun or cannot be continued, its ``Download/resumeData`` is nil. Use its ``Download/request`` to
   /// start from the beginning.
   ///
-  /// - Returns: The paused downloads, in the order in which they were added.
+  /// - Returns: The downloads that were unfinished, in the order in which they were added.
   public func pauseAll() async -> [Download] {
     let downloads = endAll { $0.beginPause() }
     for download in downloads { await download.untilFinished() }

@@ -15,7 +15,7 @@ public struct DownloadRequest: Sendable {
   /// The options of the download.
   public var options: DownloadOptions
   /// Your program's identifier for the download, such as a key of your database. Default: nil. Haul does not send the tag to
-  /// the server. A queue saves the tag with the download.
+  /// the server. A queue with a list saves the tag in the list.
   public var tag: String?
   /// Whether ``path`` is the text of a URL other than a file URL. Haul cannot write to such a path.
   private(set) var isURL = false
@@ -71,7 +71,7 @@ public struct DownloadedFile: Sendable, Hashable {
   public var path: String
   /// The file's length in bytes.
   public var bytes: Int64
-  /// The digest that Haul checked; nil if none was requested, or if the file already existed.
+  /// The requested digest, which Haul has checked; nil if none was requested, or if the file already existed.
   public var digest: ExpectedDigest?
   /// The last response that carried bytes of the file; nil for FTP, and if the file already existed.
   public var response: DownloadResponse?

@@ -215,8 +215,8 @@ struct DownloadTarget: Sendable {
     }
   }
 
-  /// Returns whether the file with this identity and length has the name or, under the policy `rename`, one of the numbered
-  /// names.
+  /// Returns whether the file with this identity and length has the target's name or, under the policy `rename`, one of its
+  /// numbered names.
   func holds(_ file: PublishedFile, _ policy: CollisionPolicy) throws(TransferError) -> Bool {
     guard let name else { return false }
     let found = try destination.find(name, policy: policy) {
@@ -258,7 +258,7 @@ extension DownloadTarget {
     }
   }
 
-  /// Returns whether ``newPartName()`` may have made the name for one of these files.
+  /// Returns whether `part` may be a name that ``newPartName()`` made for one of the files `names`.
   private static func isPart(_ part: String, ofAny names: Set<String>) -> Bool {
     guard let mark = part.ranges(of: mark).last else { return false }
     let stem = part[..<mark.lowerBound].dropFirst()

@@ -203,7 +203,7 @@ final class FileWork: DownloadWork {
       url, request.options, partName: target.newPartName(), makePart: target.parts.make)
     // The first resume data should exist soon, because a program may be killed.
     order.firstCheckpoint = .milliseconds(500)
-    // No other worker waits for the part, so a pause may wait for a slow disk.
+    // Unlike in a worker pool, no other process waits to continue the part, so a pause may wait for a slow disk.
     order.stopTime = .seconds(60)
     // The part is opened last, because opening may move it.
     if let saved, let part = try target.part(saved) {

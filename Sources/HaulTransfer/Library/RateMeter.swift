@@ -2,8 +2,8 @@ import Glibc
 
 /// Measures a rate in bytes per second, smoothed over about two seconds. It reads no clock: callers pass the time.
 ///
-/// The result is a weighted mean of the rates in all intervals. The weights add up to one from the beginning, so that a steady
-/// rate is correct immediately.
+/// The measured rate is a weighted mean of the rates in all intervals. The weights add up to one from the beginning, so that a
+/// steady rate is correct immediately.
 struct RateMeter: Sendable {
   typealias Instant = ContinuousClock.Instant
 

@@ -1,4 +1,4 @@
-/// A user and password for HTTP Basic and Digest, FTP or SFTP.
+/// A user with a password, a private key, or both, for HTTP Basic and Digest, FTP or SFTP.
 public struct Login: Sendable, Hashable {
   /// The user's name.
   public var user: String

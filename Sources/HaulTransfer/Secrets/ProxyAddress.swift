@@ -55,7 +55,7 @@ public struct ProxyAddress: Sendable, Hashable {
   }
 
   /// Reads a proxy from the value of an environment variable; nil for any other text (curl(1), --proxy). The scheme may be
-  /// missing. The port may be missing; it is then 1080, or 443 for https. A user and a password are allowed.
+  /// missing; it is then http. The port may be missing; it is then 1080, or 443 for https. A user and a password are allowed.
   init?(environment text: String) {
     var text = text.contains("://") ? text[...] : "http://\(text)"
     guard let colon = text.firstRange(of: "://") else { return nil }
