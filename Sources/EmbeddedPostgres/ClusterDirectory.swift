@@ -103,7 +103,8 @@ struct ClusterDirectory: Sendable {
     "\(directory)/.s.PGSQL.\(ServerSettings.port)".utf8.count < 107
   }
 
-  /// Other users can enter root's directory but not list it. The server must enter it.
+  /// The permissions of the cluster's directory. If root made the directory, the server runs as another user and must enter it:
+  /// other users can then enter the directory but not list it.
   private var ownMode: mode_t { user.isForRoot ? 0o711 : 0o700 }
 
   private func makeOwn(_ path: String) throws(EmbeddedPostgresError) {

@@ -43,7 +43,8 @@ package final class EmbeddedCluster: Sendable {
     try directory.prepare()
     let turn = try await FileLock.take(directory.turnLock, .exclusive) { observe(.waiting) }
     defer { turn.release() }
-    // This wait is short. Only the last process that uses the server takes this lock alone, while it tells the server to stop.
+    // This wait is short. Only the last process that uses the server takes this lock exclusively, while it tells the server to
+    // stop.
     let users = try await FileLock.take(directory.usersLock, .shared) {}
     do {
       var start = ServerStart(directory, turn: turn, users: users, observe: observe)
@@ -100,8 +101,9 @@ package final class EmbeddedCluster: Sendable {
 
   /// Stops the server if no other process uses it.
   ///
-  /// The note is written before the signal is sent, and no process can become a user meanwhile. A process that becomes a
-  /// user just afterwards finds the note and waits for the server to end.
+  /// The function takes the users' lock exclusively, so that no process can begin to use the server meanwhile. It writes a note
+  /// into the lock file before it signals the server. A process that takes the lock later finds the note and waits until the
+  /// server has ended.
   private static func leave(_ directory: ClusterDirectory, _ users: FileLock) {
     defer { users.release() }
     guard (try? users.tryTake(.exclusive)) ?? false else { return }

@@ -22,7 +22,7 @@ extension FileLock {
 struct Pause {
   private var length = Duration.milliseconds(2)
 
-  /// Waits for the next pause.
+  /// Sleeps for the next pause.
   /// - Throws: `cancelled`.
   mutating func next() async throws(EmbeddedPostgresError) {
     do {

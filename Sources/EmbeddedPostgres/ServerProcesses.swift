@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 import HaulCLinux
 
-/// The processes that serve a data directory, as the kernel reports them. Files could be out of date.
+/// The processes that serve a data directory, as the kernel reports them. The server's own files could be out of date.
 ///
 /// From its start on, a process of a server has the data directory as its working directory and runs a program named
 /// `postgres`. A process that has ended but was not collected has no working directory.

@@ -20,7 +20,7 @@ struct ServerStart {
 
   /// How long a server may report that it is ready without answering.
   private static let patience = Duration.seconds(30)
-  /// How long invisible processes may hold the server's lock.
+  /// How long processes that this process cannot see may hold the server's lock.
   private static let patienceForLock = Duration.seconds(5)
 
   init(
@@ -50,7 +50,8 @@ struct ServerStart {
       case .starting:
         if ServerLog.isRecovering(SmallFile.read(directory.log) ?? "") { say(.recovering) }
       case .stopping(let server):
-        // If only the note says so, its writer may have been killed before it signalled the server.
+        // If only the note in the users' lock says that the server is stopping, the writer of the note may have been killed
+        // before it signalled the server.
         if server.status != .stopping { kill(server.pid, SIGINT) }
         say(.waiting)
       case .ready(let server):
@@ -67,7 +68,7 @@ struct ServerStart {
 
   private mutating func start() async throws(EmbeddedPostgresError) {
     let lock = try await takeServerLock()
-    // The server's processes hold the lock from here on.
+    // The server inherits the lock, so its processes hold the lock after this release.
     defer { lock.release() }
     let major = try directory.major()
     let installation = try ServerInstallation.choose(
@@ -93,8 +94,8 @@ struct ServerStart {
   /// Waits until no process serves the data, and takes the server's lock. Processes outlive a killed postmaster for a moment. A
   /// new server cannot start until they release their shared memory.
   ///
-  /// If a server's processes are invisible from here, only the lock shows that it runs. So nothing is removed without the
-  /// lock.
+  /// If the server's processes are invisible to this process, as in another container, only the lock shows that the server
+  /// runs. So nothing is removed without the lock.
   private mutating func takeServerLock() async throws(EmbeddedPostgresError) -> FileLock {
     let lock = try translating(try FileLock(directory.serverLock))
     // A process that is ending disappears from /proc shortly before it releases the lock.

@@ -60,7 +60,8 @@ package final class Alarms: Sendable {
     }
   }
 
-  /// Returns the alarms that are due, and the time of the next one; nothing if another task sleeps until an earlier time.
+  /// Returns the alarms that are due, and the time of the next one. Returns nothing if an earlier alarm was set meanwhile,
+  /// because a newer task then does the work.
   private func takeDue(
     at time: ContinuousClock.Instant
   ) -> (due: [Alarm], next: ContinuousClock.Instant?) {

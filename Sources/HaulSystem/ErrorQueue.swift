@@ -79,7 +79,7 @@ final class ErrorQueue: Sendable {
       defer { state.isWriting = true }
       return !state.isWriting
     }
-    // Without a thread the caller must wait, as it would without this queue.
+    // If no thread can be created, the caller itself writes all waiting pieces, and waits for the reader.
     if begins, !DetachedThread.start({ self.drain() }) { drain() }
     if case .thread = way, !state.withLock(\.isStalled) {
       // Text that standard output writes to the terminal later must come after this text.

@@ -67,7 +67,7 @@ private final class IOQueue: Sendable {
       }
       waiting[head] = nil
       head += 1
-      // Half of the array is gaps. Removing them moves at most one entry for each entry that has begun.
+      // At least half of the entries have begun and are nil. Removing them moves at most one entry for each entry removed.
       if head * 2 >= waiting.count {
         waiting.removeFirst(head)
         head = 0

@@ -41,8 +41,10 @@ package struct StopSignals {
   /// Calls `stop` on the main thread at the first signal.
   ///
   /// At a second signal, at least 1 second later, calls `atOnce` and then ends the process with exit code 75. `atOnce` must not
-  /// wait. As after a crash, other processes take back the leases of this process within seconds. From now on, the process also
-  /// ignores SIGPIPE. A server thus continues when the reader of the server's log goes away.
+  /// wait. As after a crash, other processes take back the leases of this process within seconds.
+  ///
+  /// This function also makes the process ignore SIGPIPE. A server thus continues when the reader of the server's log goes
+  /// away.
   package static func handle(
     _ stop: @escaping @Sendable () -> Void, atOnce: @escaping @Sendable () -> Void
   ) {

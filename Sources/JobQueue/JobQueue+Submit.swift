@@ -33,7 +33,7 @@ extension JobQueue {
     let renewals = Task {
       while true {
         try await Task.sleep(for: renewal)
-        // If this fails, so does the next step.
+        // An error here only ends this task. The next step of the submission then fails too.
         try await renew(key)
       }
     }

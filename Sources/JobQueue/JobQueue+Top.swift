@@ -205,7 +205,8 @@ extension JobQueue {
     if let batch = part.batch {
       guard let row = try await batches([batch], limit: 1).first else { return PoolWaiting() }
       let waiting = row.unfinished - row.running
-      // The view counts paused jobs only up to a limit. If nothing runs, reaching the limit means that all are paused.
+      // The view counts paused jobs only up to `mostHeld`. If that many are paused and no job runs, all waiting jobs
+      // count as paused.
       let isPaused =
         row.held == waiting || row.running == 0 && row.held == BatchRow.mostHeld
       return isPaused

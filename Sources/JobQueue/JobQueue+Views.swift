@@ -294,8 +294,9 @@ extension JobQueue {
       message, hint: hint, others: names.isEmpty ? nil : .init(given: name, names: names))
   }
 
-  /// Throws `JobQueueError.noSuchName` for the first of `names` that does not exist. Names in `listed` exist. If the list ends at
-  /// its limit, the others are not checked. `kind` is one of the kinds in ``names(_:startingWith:)``.
+  /// Throws `JobQueueError.noSuchName` for the first of `names` that does not exist. `listed` are the names that a query with
+  /// this limit found. If the query reached the limit, no name is checked. `kind` is one of the kinds in
+  /// ``names(_:startingWith:)``.
   private func require(
     _ kind: String, _ names: [String], among listed: [String], _ limit: Int?
   ) async throws {

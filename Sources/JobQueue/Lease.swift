@@ -50,9 +50,10 @@ package struct Lease: Sendable, Decodable, Equatable {
   /// The number of consecutive failures of the host; nil if there are none. -1 means that the host has never answered. -2
   /// means that a transfer got no first byte in time, and the host has not answered since then.
   package let hostFailures: Int?
-  /// The number of times that the source changed during earlier attempts.
+  /// The number of times that the source changed during earlier attempts; nil counts as 0.
   package let changes: Int?
-  /// Whether an earlier attempt may have ended without a report from its worker. That attempt may have published the file.
+  /// Whether an earlier attempt may have ended without a report from its worker; nil counts as false. That attempt may have
+  /// published the file.
   package let rescued: Bool?
 }
 
@@ -76,10 +77,11 @@ package struct LeaseEnding: Sendable, Encodable, Equatable {
   package var host: String?
   /// The length of the finished file in bytes; nil if there is none.
   package var bytes: Int64?
-  /// Whether the job counts as completed without a download, because a file with the final name existed and the job's option
-  /// `if_exists` is `skip`. The database ignores this value.
+  /// True if the job counts as completed without a download, because a file with the final name existed and the job's option
+  /// `if_exists` is `skip`; otherwise nil. The database ignores this value.
   package var isSkipped: Bool?
-  /// Whether the job asked for the source's modification time but the source sent none. The database ignores this value.
+  /// True if the job asked for the source's modification time but the source sent none; otherwise nil. The database ignores
+  /// this value.
   package var isUndated: Bool?
   /// The path of the finished file below the store's root. For a failed job, the path that the file would have.
   package var path: String?
@@ -94,11 +96,12 @@ package struct LeaseEnding: Sendable, Encodable, Equatable {
   package var fetched: Int64?
   /// The byte offset at which this attempt resumed; 0 if the attempt started from the first byte.
   package var resumedAt: Int64?
-  /// Whether the download could not resume an earlier attempt and started from the first byte. The database ignores this value.
+  /// True if the download could not resume an earlier attempt and started from the first byte; otherwise nil. The database
+  /// ignores this value.
   package var isAnew: Bool?
   /// The number of times that the source changed during this attempt.
   package var changes: Int?
-  /// Whether the server answered a range request wrongly.
+  /// True if the server answered a range request wrongly; otherwise nil.
   package var rangeUnsafe: Bool?
 
   /// Creates an ending with a job, a token and a result. All optional values are nil.

@@ -61,7 +61,7 @@ package enum Migrator {
     }
   }
 
-  /// Applies missing migrations. The caller holds the lock.
+  /// Applies missing migrations, and replaces changed functions and views. The caller has locked the table `haul.migration`.
   private static func bring(
     _ connection: Connection, to edition: Edition, _ prefix: String, force: Bool
   ) async throws -> Report {
@@ -201,8 +201,8 @@ package enum Migrator {
       """)
   }
 
-  /// Replaces a group. Records the digest of the replaced group, so that an older program does not restore it. Does not record a
-  /// newer group, because its program may restore it.
+  /// Replaces a group of functions or views. If the replaced group is older, records its digest, so that an older program does
+  /// not put it back. If the replaced group is newer, its digest is not recorded, because the newer program may put it back.
   private static func apply(
     _ group: Repeatable, of program: String, over standing: Standing, _ connection: Connection
   ) async throws {
@@ -223,7 +223,8 @@ package enum Migrator {
     return try await connection.query("SELECT max(version) FROM haul.migration")[0].decode(0)
   }
 
-  /// Locks views before tables, and each view before the views that it reads, as readers do. The views keep their owner.
+  /// Locks views before tables, and each view before the views that it reads, as readers do. Each ALTER VIEW only serves to
+  /// take the lock: the view already has the owner that the statement sets.
   private static let lockViews = """
     DO $$ DECLARE v regclass; BEGIN
       FOR v IN

@@ -87,7 +87,8 @@ package struct Progress: Sendable, Encodable, Equatable {
   package var total: Int64?
   /// The current download rate in bytes per second.
   package var rate: Int64
-  /// Whether the job waits for a disk that does not respond. The job might not have sent a request to its host yet.
+  /// True if the job waits for a disk that does not respond; otherwise nil. The job might not have sent a request to its host
+  /// yet.
   package var waitsForDisk: Bool?
 
   /// Creates a progress report.

@@ -26,7 +26,7 @@ package struct JobRow: Sendable, Decodable, Equatable {
   package let error: ErrorClass?
   package let message: String?
   package let lastError: ErrorClass?
-  /// The options of the job, in addition to its URL and path.
+  /// The options of the job, in addition to its URL and path; nil in rows that a search has found (`JobQueue.find`).
   package let options: [String: JobOption.Value]?
   /// The name of the store that holds the file. It is known even after the queue has been deleted.
   package let store: String

@@ -19,7 +19,7 @@ package struct DownloadDirectory: Sendable {
   /// The id in the directory's marker file. If the directory had no marker file, this is a new id.
   package let marker: String
   private let root: FileDescriptor
-  /// Whether the marker was written for such a directory, and not for a permanent store.
+  /// Whether the marker file was written for a download directory of this pool, and not for a permanent store.
   private let isMarkerOwn: Bool
 
   /// Creates the directory if it is missing, and writes the marker file. `pool` is the id of the database's pool.

@@ -157,18 +157,19 @@ package final class GetRun: Sendable {
         throw error
       }
       worker.stopWhenIdle()
-      // Only the worker can end without an error.
+      // If this call returns, the worker has ended: the other task ends only with an error.
       try await group.next()
       group.cancelAll()
     }
   }
 
-  /// The maximum number of leases. Jobs that publish their files and jobs that wait for their turn also count against the host's
-  /// cap. The worker itself limits the transfers per host, because no other worker serves its queue. The worker claims many jobs
-  /// in one call, because a small file takes less time than a call to the database.
+  /// The maximum number of leases. The worker claims many jobs in one call, because a small file takes less time than a call to
+  /// the database. The cap of each host is as high as this number, because jobs that publish their files or wait for their turn
+  /// also count against the cap. The worker itself still limits the transfers per host to the concurrency, because no other
+  /// worker serves its queue.
   private var leases: Int { order.concurrency + min(6 * order.concurrency, 128) }
 
-  /// The maximum number of leases with open files. Jobs that wait for their turn have none.
+  /// The maximum number of leases with open files. Jobs that wait for their turn have no open files.
   private var openLeases: Int { order.concurrency + min(2 * order.concurrency, 64) }
 
   private func makeWorker(

@@ -4,8 +4,8 @@ import JobQueue
 package import Postgres
 import Synchronization
 
-/// A pool on one machine that needs no set-up. Its database is in a PostgreSQL cluster that Haul starts itself, and has the
-/// current schema. Workers whose processes have ended hold no leases in this database.
+/// A pool on one machine that needs no set-up. Its database is in a PostgreSQL cluster that Haul starts itself. When the pool
+/// has been opened, the database has the current schema, and workers whose processes had ended hold no leases.
 package final class LocalPool: Sendable {
   /// The name of the database of `haul up`. `haul get` has its own database, so that limits that `haul get` sets do not affect
   /// `haul up`.
@@ -104,7 +104,7 @@ package final class LocalPool: Sendable {
 
   private static func prepare(_ connection: Connection) async throws {
     if try await !Migrator.isCurrent(connection) {
-      // The cluster and all its pools belong to one person.
+      // All pools of the cluster belong to one person, so they may share their roles.
       _ = try await Migrator.migrate(connection, roles: .shared)
     }
     let queue = JobQueue(connection)

@@ -12,7 +12,8 @@ import Synchronization
 package final class Leadership: Sendable {
   /// The time between two maintenance rounds of the leader.
   package static let round = Duration.seconds(1)
-  /// The time between two attempts of a process that does not lead. It is short enough to keep rounds less than 3 seconds apart.
+  /// The time between two attempts of a process that does not lead. It is so short that two maintenance rounds are less than 3
+  /// seconds apart even if the leader ends between them.
   private static let standby = Duration.milliseconds(1500)
   /// The number of jobs that one step of promotion moves.
   private static let promoteLimit = 1000
@@ -22,7 +23,7 @@ package final class Leadership: Sendable {
   private static let partitionRoom: Int64 = 2_000_000
 
   private struct State {
-    /// The process id of the server process whose session led in the last round.
+    /// The process id of the server process of `lock` if this process led in its last round; otherwise nil.
     var heldBy: Int32?
     var term = LeaderTerm()
     var rounds = 0
@@ -41,10 +42,10 @@ package final class Leadership: Sendable {
     self.logger = logger
   }
 
-  /// Whether this process held the leader lock in its last maintenance round.
+  /// Whether this process led in its last round: it held the leader lock, or stood in for a leader that hangs.
   package var isLeading: Bool { state.withLock { $0.heldBy != nil } }
 
-  /// The number of maintenance rounds that this process has begun while it held the leader lock.
+  /// The number of maintenance rounds that this process has begun while it led.
   package var rounds: Int { state.withLock { $0.rounds } }
 
   /// Runs one round per second, starting at `first`, until the task is cancelled or a session is closed. Logs database errors
@@ -59,7 +60,8 @@ package final class Leadership: Sendable {
     }
   }
 
-  /// Runs one round: takes the leader lock if it is free, and runs maintenance if this process has the lock.
+  /// Runs one round: takes the leader lock if it is free, and runs maintenance if this process has the lock or if the process
+  /// that has the lock hangs.
   package func runRound() async {
     do {
       guard try await leads() else { return }
@@ -127,7 +129,7 @@ package final class Leadership: Sendable {
       if moved.due > 0 || moved.unheld > 0 {
         logger.info(.promoteDone, (.count, LogValue(moved.due + moved.unheld)))
       }
-      // Look for dead workers again, even if many jobs are still due.
+      // Stop after one second even if more jobs are due, so that the next round can look for dead workers.
       if moved.due < Self.promoteLimit || ContinuousClock.now >= end { break }
     }
     // After more than three seconds between two rounds, a leader rescues no jobs for a while. So this part has a time limit.

@@ -88,7 +88,7 @@ enum Handshake {
     let message = libpq.errorMessage
     let sentence = withoutStates(PostgresError.oneLine(withReasons(message)))
     if PostgresError.isOfService(sentence) { return .configuration(sentence) }
-    // libpq itself detects this and reports no code (libpq: target_session_attrs).
+    // libpq itself detects a read-only server, and reports no code (libpq: target_session_attrs).
     let readsOnly = sentence.contains(": session is read-only")
     return .connecting(readsOnly ? .readOnlyTransaction : sqlState(inVerbose: message), sentence)
   }

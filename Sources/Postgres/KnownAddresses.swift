@@ -10,7 +10,8 @@ import Synchronization
 /// Only entries of the string are remembered, never resolved addresses: a name may have another address after a failover. Other
 /// processes read the server from a file without secrets, which is valid for ten minutes.
 enum KnownAddresses {
-  /// How long a process trusts the file of another process. After that, Haul also tries servers that were down.
+  /// How long a process trusts the file of another process. With an older file, Haul tries the servers in the order of the
+  /// string, because a server that was down may be back.
   private static let memory = Duration.seconds(600)
 
   private static let known = Mutex<[String: ServerAddress]>([:])

@@ -67,7 +67,8 @@ final class Link: Sendable {
     state.withLock { $0.closingReason } ?? .connectionLost("this program closed the connection")
   }
 
-  /// Gives an operation to the thread, and waits for the result. Only one caller at a time may do so: `Connection.mutex`.
+  /// Gives an operation to the thread, and waits for the result. Only one caller at a time may do so; `Connection.mutex`
+  /// ensures this.
   ///
   /// If `shielded`, the operation continues even if the task is cancelled, for work that must be completed.
   func perform(

@@ -32,7 +32,8 @@ struct LinkThread: ~Copyable {
     self.libpq = libpq
   }
 
-  /// Serves calls until the connection ends. Returns the reason, and the call that was running. The connection is closed then.
+  /// Serves calls until the connection ends, and closes the connection. Returns the reason, and the call that was running; nil
+  /// instead of the call if none was running.
   private consuming func serve() -> (PostgresError, Call?) {
     do throws(PostgresError) {
       while true {

@@ -26,7 +26,7 @@ struct ServerList: Sendable, Equatable {
 
   /// Creates the list from connection parameters. Makes no connection.
   init(_ parameters: [String: String]) throws(PostgresError) {
-    // PQconnectStart collects the parameters. If one of them has an invalid value, it ends before it connects.
+    // PQconnectStart collects the parameters. Because of the invalid sslmode, it ends before it connects.
     guard let libpq = Libpq(starting: parameters.merging(["sslmode": "none such"]) { $1 }) else {
       throw .connecting(nil, "out of memory")
     }

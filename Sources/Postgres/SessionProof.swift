@@ -8,10 +8,12 @@
 ///    - In session mode, this is never the process of the first connection, and the first connection keeps its own.
 ///    - In transaction mode, the second connection gets the process that became idle last, which is the process of the first
 ///      connection. A pooler that rotates its processes gives the first connection two different processes in two queries.
-/// 3. Queries of other clients can hide this by chance. So there are several rounds, each with a new second connection.
+/// 3. Queries of other clients can hide a change of process by chance. So there are several rounds, each with a new second
+///    connection.
 ///
 /// The session also gets a mark in a setting, and ``Connection/requireSession()`` checks the mark before work that needs the
-/// session. Another client that shares the process has overwritten the mark, and another process does not have it.
+/// session. If another connection of Haul has used the same process, that connection has overwritten the mark. A different
+/// process does not have the mark.
 enum SessionProof {
   private static let rounds = 3
   /// How long the pooler may take to give the second connection a process.
@@ -49,7 +51,8 @@ enum SessionProof {
         await rival.close()
         guard isFree, try await hasItsProcess(connection) else { return false }
       } catch let error as PostgresError where error.isLackOfProcesses {
-        // All processes are taken. Only a client in session mode still gets an answer.
+        // The pooler had no free process for the second connection. In session mode, the first connection still has its own
+        // process and gets an answer.
         await rival.close()
         return try await hasItsProcess(connection)
       } catch {

@@ -43,10 +43,10 @@ package final class GroupCommit: Sendable {
     /// Whether a round runs or is about to run.
     var isRunning = false
     var lastRound: ContinuousClock.Instant?
-    /// The time until which each file and directory is synced separately.
+    /// Until this time, each file and directory is synced separately; nil if a sync of the whole file system is allowed now.
     var apart: ContinuousClock.Instant?
-    /// The time when a sync of the whole file system last failed. The kernel reports each failure only once, so a later sync of
-    /// everything proves nothing about files that were open at that time.
+    /// The time when a sync of the whole file system last failed; nil if none has failed. The kernel reports each failure only
+    /// once, so a later sync of everything proves nothing about files that were open at that time.
     var failed: ContinuousClock.Instant?
   }
 

@@ -145,7 +145,7 @@ package struct Store: Sendable {
     _ = root.removeDirectory(partsPath(pool))
   }
 
-  /// Removes the marker file and `.haul`, unless part files are left. After that, `root` is not a store.
+  /// Removes the marker file and `.haul`, unless part files are left. Without the marker file, `root` is no longer a store.
   package static func removeUnused(below root: FileDescriptor) {
     guard root.removeDirectory(".haul/parts"), root.names(in: ".haul") == ["store.json"],
       let folder = root.directory(beneath: ".haul")

@@ -38,7 +38,8 @@ package struct URLReplacement {
   private var news: [New] = []
   private var byURL: [Key: Int] = [:]
   private var byBase: [Key: Int] = [:]
-  /// For each new URL, the line with its old URL, so that the command can be repeated.
+  /// For each new URL, the index of its line in `news`. If the command is repeated, the index leads from a job that
+  /// already has its new URL to the line.
   private var byNew: [Key: Int] = [:]
   /// For each queue, the lines that replace jobs.
   private var found: [String: [(index: Int, line: SubmitLine)]] = [:]

@@ -2,12 +2,13 @@
 /// take all of them.
 ///
 /// While a queue has enough jobs for every worker, claims are not limited. After a claim returns fewer jobs than it asked for,
-/// the next claims ask for small shares, in turn with other workers, until they have returned as many jobs as the worker runs at
-/// the same time.
+/// the next claims ask for small shares, in turn with other workers. This ends when these claims together have returned as many
+/// jobs as the worker can run at the same time.
 struct ClaimPace: Sendable {
-  /// The number of jobs claimed since a claim returned fewer than it asked for; nil while there are enough for every worker.
+  /// The number of jobs claimed since a claim returned fewer jobs than it asked for; nil while there are enough jobs for every
+  /// worker.
   private var taken: Int?
-  /// The number of consecutive claims that returned too few jobs because other sessions held due jobs.
+  /// The number of consecutive claims that returned too few jobs because other sessions had locked jobs that may start now.
   private var contended = 0
 
   init() {}
@@ -23,8 +24,8 @@ struct ClaimPace: Sendable {
     return min(room, max(1, concurrency / (2 * (peers + 1))))
   }
 
-  /// Records that a claim for `asked` jobs returned `claimed` jobs. If other sessions held due jobs (`isContended`), the result
-  /// does not show how many jobs are due.
+  /// Records that a claim for `asked` jobs returned `claimed` jobs. If other sessions had locked jobs that may start now
+  /// (`isContended`), the result does not show how many such jobs there are.
   mutating func took(_ claimed: Int, asked: Int, isContended: Bool, concurrency: Int) {
     contended = claimed < asked && isContended ? contended + 1 : 0
     if claimed < asked, !isContended {
@@ -46,8 +47,9 @@ struct ClaimPace: Sendable {
     .milliseconds(10) + .milliseconds(30) * load(held, concurrency)
   }
 
-  /// Returns the wait before the next claim if other sessions held due jobs. `chance` is a random number from 0 to 1. A worker
-  /// with fewer jobs asks sooner, unless the sessions keep holding the jobs, for example in an open transaction.
+  /// Returns the wait before the next claim if other sessions had locked jobs that may start now. `chance` is a random number
+  /// from 0 to 1. A worker with fewer jobs asks sooner, except after more than three such claims in a row: then an open
+  /// transaction may keep the jobs locked.
   func retry(held: Int, concurrency: Int, chance: Double) -> Duration {
     let share = contended > 3 ? 1 : Self.load(held, concurrency)
     return .milliseconds(5) + .milliseconds(5) * chance + .milliseconds(30) * (share * chance)

@@ -13,7 +13,7 @@ struct Database: Sendable {
   let control: Session
   let logger: Logger
 
-  /// How long a worker keeps its leases without a connection for work. Then they expire.
+  /// How long a worker sends heartbeats while it has no connection for work. Without heartbeats, its leases expire.
   private static let patience = Duration.seconds(10)
   /// The longest pause between two attempts of a call that keeps failing.
   private static let longestPause = Duration.seconds(1)
@@ -76,8 +76,9 @@ struct Database: Sendable {
     }
   }
 
-  /// Whether the work connection has been down for so long that other workers should take over this worker's jobs. Its results
-  /// cannot be saved, even if heartbeats arrive. If both connections were down, both get time to reconnect.
+  /// Whether the work connection has been down for so long that other workers should take over this worker's jobs. This worker
+  /// cannot save results, even if its heartbeats arrive. If the control connection was down too, the time counts only from the
+  /// moment when the control connection was back.
   var isCutOffFromWork: Bool {
     let (lost, connected) = (work.timeLost ?? .zero, control.timeConnected ?? .zero)
     return min(lost, connected) >= Self.patience

@@ -54,7 +54,8 @@ package final class PoolWorker: Sendable {
     giveUpWhereFenced()
   }
 
-  /// Drains at the database's request. Then the worker waits for the database without a time limit.
+  /// Drains the worker. Unlike after ``drain()``, a worker that was drained only by the database's request waits for the
+  /// database without a time limit.
   private func drainAsTold() {
     let (loop, hook) = state.withLock { state in
       defer { state.isDraining = true }
@@ -64,8 +65,8 @@ package final class PoolWorker: Sendable {
     hook?.hurry()
   }
 
-  /// Ends a draining worker whose leases may have expired, because it has no result left to save. A process that was stopped
-  /// and continued also gets into this state, but then the database answers.
+  /// Ends a draining worker whose leases may have expired, because it can no longer save results. The function first waits
+  /// ``lastHope`` and checks again: after a process was stopped and continued, the next heartbeat confirms the leases.
   private func giveUpWhereFenced() {
     guard state.withLock(\.isHopeless) else { return }
     Task {
@@ -188,7 +189,8 @@ package final class PoolWorker: Sendable {
       onStarted: configuration.onStarted)
   }
 
-  /// Makes the parts visible to other threads, and passes on requests that came before they existed.
+  /// Makes the parts visible to other threads, and passes on calls of ``drain()`` and ``stopWhenIdle()`` that came before the
+  /// parts existed.
   private func begin(_ parts: Parts) {
     let (isDraining, stopsWhenIdle) = state.withLock { state in
       state.loop = parts.loop
@@ -205,8 +207,8 @@ package final class PoolWorker: Sendable {
 
   /// Claims jobs and reports their ends until the last lease has ended.
   private static func work(_ parts: Parts) async throws {
-    // Run the first round of maintenance before the first claim, so that a gap before this round is over when this worker has
-    // leases.
+    // Run the first round of maintenance before the first claim. If maintenance was interrupted before this round and leases
+    // exist, the leader rescues no jobs for 15 seconds. This worker's own leases must not cause that delay.
     await parts.leadership.runRound()
     parts.logger.info(.workerStarted)
     parts.onStarted?()

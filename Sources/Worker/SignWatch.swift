@@ -65,8 +65,8 @@ final class SignWatch: Sendable {
     }
   }
 
-  /// Signs the store and returns the signs that the worker found. Nil if the directory cannot be written or read, or if its
-  /// mount is gone: then the signs prove nothing.
+  /// Writes this worker's sign, a small file, into the store and looks for the signs of the other workers. Returns the result;
+  /// nil if the directory cannot be written or read, or if its mount is gone, because missing signs then prove nothing.
   private func look(_ name: String, instance: Int) async -> StoreSign? {
     guard let store = stores[name] else { return nil }
     let (pool, worker, now) = (registration.pool, registration.worker, ContinuousClock.now)

@@ -12,7 +12,7 @@ final class WorkLoop: Sendable {
     /// Whether a claim is useful now: a job ended, jobs were announced, or the wait is over.
     var isClaimDue = true
     var number: Int64 = 0
-    /// The time at which the last call was answered.
+    /// The time at which the last call was answered; nil before the first answer.
     var lastCall: ContinuousClock.Instant?
     /// The time of the next claim, unless news arrives earlier.
     var claimAt = ContinuousClock.now
@@ -108,7 +108,7 @@ final class WorkLoop: Sendable {
       }
       guard isDraining || environment.keeper.mayClaim else {
         await wake.wait(upTo: Self.pollTime)
-        // Ask whether the database still knows this worker. Heartbeats do not find that out.
+        // If the database no longer knows this worker, this call throws. A heartbeat would only log the error.
         if !environment.keeper.mayClaim { try await call(room: 0) }
         continue
       }
@@ -135,8 +135,8 @@ final class WorkLoop: Sendable {
     return configuration.leases - (running.count - publishing - environment.slots.silentCount)
   }
 
-  /// Returns how long to wait for more results to report in the next call; nil if the call is due. While leases wait for a slot,
-  /// the network does not wait for a call, and one call for many jobs costs little more than one for a few.
+  /// Returns how long to wait for more results to report in the next call; nil if the call is due. The wait pays off only while
+  /// other leases wait for a slot: the network stays busy, and a call for many jobs costs little more than a call for a few.
   private func gathering(until now: ContinuousClock.Instant) -> Duration? {
     let (isDraining, last) = state.withLock { ($0.isDraining, $0.lastCall) }
     guard !isDraining, let last, environment.slots.waitingCount > 0 else { return nil }
@@ -164,7 +164,7 @@ final class WorkLoop: Sendable {
     let queues = configuration.queues
     let sent = ContinuousClock.now
     let asked = state.withLock(\.pace).share(room: room, peers: peers, concurrency: concurrency)
-    // The number stays the same until there is an answer, so it does not matter whether an earlier attempt took effect.
+    // Every repetition of the call has the same number, so the database carries out the call only once.
     let reply = try await database.persist {
       try await $0.work(caller, number: number, endings: endings, queues: queues, room: asked)
     }
@@ -246,7 +246,7 @@ final class WorkLoop: Sendable {
           .jobCompleted, (.bytes, LogValue(ending.bytes ?? 0)), (.path, LogValue(ending.path ?? ""))
         )
       case .failed:
-        // For a job that was set aside, the worker's error is not the reason for its end.
+        // If the job failed because its data cause errors in the database, the worker's error is not the reason.
         let reason = settled?.cause?.setAside(ending.job)
         line.warning(
           .jobFailed, (.error, reason == nil ? LogValue(ending.error?.rawValue ?? "") : "internal"),

@@ -53,14 +53,16 @@ package struct Obstacle: Sendable, Decodable, Hashable {
   package let due: Int?
   /// The number of the jobs in ``jobs`` that are paused.
   package let held: Int?
-  /// The number of running jobs of the host or queue ``name``. The limit is ``places``.
+  /// The number of running jobs of the host, of the queue, or of the workers that serve the queue. The limit is ``places``.
+  /// Both are nil unless the kind is `full`, `limited` or `busy`.
   package let running: Int?
   package let places: Int?
-  /// For the job that starts first: the number of its next attempt. Attempts that failed because of the host or the worker are
-  /// not counted.
+  /// The number of the next attempt of the job that starts first; nil unless the kind is `early`. Attempts that failed because
+  /// of the host or the worker are not counted.
   package let attempt: Int?
   package let maxAttempts: Int?
-  /// For the job that starts first: the maximum time in seconds for retries while the job's host or workers have problems.
+  /// The maximum time in seconds for retries of the job that starts first, while its host or its workers have problems; nil
+  /// unless the kind is `early`.
   package let maxWait: Double?
   /// Whether no process runs the pool's maintenance; nil unless the kind is `lost` or `early`.
   package let leaderless: Bool?
@@ -175,7 +177,7 @@ extension JobQueue {
         "SELECT haul.first_jobs($1::jsonb, $2::int)", [try Self.json(part), room], as: [Int64].self)
     }
     if running && !isCounted {
-      // The workers of running jobs may be silent.
+      // Examine running jobs too: the reason may be a worker that has stopped sending heartbeats.
       var part = selector
       part.state = .running
       jobs += try await call(

@@ -6,7 +6,7 @@ import HaulTransfer
 struct Credential: Sendable {
   private(set) var fields: [ResponseHead.Field] = []
   private(set) var certificate: ClientCertificate?
-  /// The login for FTP and SFTP, instead of ``fields``; nil if they cannot use this credential.
+  /// The login for FTP and SFTP, instead of ``fields``; nil if FTP and SFTP cannot use this credential.
   private(set) var login: Login?
   private let origins: [OriginPattern]
 
@@ -41,8 +41,8 @@ struct Credential: Sendable {
     }
   }
 
-  /// Reads a credential from the text of its file. `path` returns the path for a name in that text, and `content` reads the
-  /// file at such a path.
+  /// Reads a credential from the text of its file. The text may name other files: `path` turns such a name into a path, and
+  /// `content` reads the file at that path.
   ///
   /// - Throws: the problem, without any of the content.
   init(

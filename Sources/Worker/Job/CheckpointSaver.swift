@@ -41,7 +41,7 @@ final class CheckpointSaver: Sendable {
     let isFirst = handedOver.withLock { !$0.contains(checkpoint.part) }
     if isFirst {
       let isSynced = await store.io.run { [parts] in (try? parts.sync()) != nil }
-      // The disk might not keep the name, so the transfer continues without a checkpoint.
+      // The name of the part file might not survive a crash. So no checkpoint is recorded, and the transfer continues.
       guard isSynced else { return true }
     }
     guard let row = CheckpointRow(lease, checkpoint, intent: nil) else { return true }

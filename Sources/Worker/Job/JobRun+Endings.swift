@@ -51,13 +51,15 @@ extension JobRun {
       environment.stores[lease.store]?.shards.forget()
     }
     ending.retryAfter = error.retryAfter.map { $0 / .seconds(1) }
-    // Record the existing file's source and the suspect response, so that the next attempt can compare them.
+    // The response may be an error page. Record it with the source of the existing file, so that the next attempt can compare
+    // its own response with both.
     if let source = report.source, source.suspect != nil { ending.source = source.fields }
     if let host = error.host, host != lease.host { ending.host = host }
     return ending
   }
 
-  /// Returns the ending of a job that is given back unchanged, or that is retried once its host answers.
+  /// Returns the ending of a job that the worker gives back unchanged. If `silence` is not nil and the server sent no answer,
+  /// the job fails with the error class `silent` instead, and Haul retries it later.
   func released(_ report: TransferReport, silence: Duration?) -> LeaseEnding {
     var ending = LeaseEnding(job: lease.job, token: lease.token, result: .released)
     fill(&ending, report)

@@ -47,7 +47,7 @@ extension JobRun {
 
   func lost(_ report: TransferReport) -> LeaseEnding {
     logger.warning(.leaseLost, (.path, LogValue(lease.path)))
-    // This ending only records how much the attempt has fetched.
+    // The lease has ended, so the database takes only the number of received bytes from this report.
     var ending = LeaseEnding(job: lease.job, token: lease.token, result: .released)
     fill(&ending, report)
     return ending

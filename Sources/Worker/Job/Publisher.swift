@@ -25,7 +25,8 @@ struct Publisher: Sendable {
   func publish(
     _ part: PartFile, length: Int64, isKept: Bool
   ) async throws(TransferError) -> Published? {
-    // Nearly always, there is nothing to record, to wait for or to compare. Then the thread that syncs also renames.
+    // Nearly always, there is nothing to record, to wait for or to compare. In this case, the thread that syncs the file also
+    // renames it.
     if !isKept, lease.attempt == 1 {
       let named = try await store.commit.publish(part, on: store.io) {
         () throws(TransferError) in
@@ -83,7 +84,7 @@ struct Publisher: Sendable {
       return .placed(placed)
     case .skipped:
       try parts.remove(part.name)
-      // Something other than a file has no length.
+      // If the name belongs to something other than a file, the length counts as 0.
       if case .file(let length) = try store.destination.occupant(of: path) {
         return .skipped(bytes: length)
       }

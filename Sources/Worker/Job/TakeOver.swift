@@ -5,9 +5,9 @@ import Stores
 
 /// Takes a job over on the disk: finds the checkpoint's part file, and makes sure that no other worker can publish the file.
 ///
-/// Parts are looked up by job, so a crash between the rename of a part and its record does no harm. The part with the
-/// checkpoint's inode gets this lease's name, and the other parts are removed. After that, an earlier worker that still runs
-/// finds no part to rename.
+/// Part files are found by the job id in their names. So it does no harm if a worker renames a part file and crashes before the
+/// database has recorded the new name. The part file with the checkpoint's inode gets this lease's name, and the other part
+/// files of the job are removed. An earlier worker that still runs then finds no part file to rename.
 struct TakeOver: Sendable {
   /// The result of the search for a file to continue.
   enum Found: Sendable {

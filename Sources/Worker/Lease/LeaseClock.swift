@@ -30,8 +30,8 @@ struct LeaseClock: Sendable {
   private var sent: Instant
   private var expiry: Duration
   private var hasSession = true
-  /// After this time, no lease can have been lost without notice. It is the time of the heartbeat reply that ended the last
-  /// gap.
+  /// Since this time, the leases have been confirmed without interruption, so a lease that was requested later cannot have been
+  /// lost without notice. A heartbeat reply that ends an interruption sets this time.
   private var since: Instant
   /// Whether the session was lost after the last acknowledged heartbeat.
   private var wasCutOff = false

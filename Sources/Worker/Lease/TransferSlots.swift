@@ -12,9 +12,9 @@ final class TransferSlots: Sendable {
   enum Rank: Int {
     /// The host has answered earlier requests.
     case answered
-    /// The host has not answered yet.
+    /// The host has never answered, or has not answered since a transfer got no first byte in time.
     case new
-    /// The host has had problems, and this transfer is a retry.
+    /// The latest transfers of the host have failed.
     case again
   }
 
