@@ -83,7 +83,8 @@ package struct LeaseEnding: Sendable, Encodable, Equatable {
   /// True if the job asked for the source's modification time but the source sent none; otherwise nil. The database ignores
   /// this value.
   package var isUndated: Bool?
-  /// The path of the finished file below the store's root. For a failed job, the path that the file would have.
+  /// The path of the finished file below the store's root. For a failed job, the path that the file would have. Nil if
+  /// the worker did not run the job, or stopped its transfer.
   package var path: String?
   /// The job's path. Set only if `path` is nil, or if `path` differs because the server or the option `if_exists` chose the
   /// name. The database ignores this value.
@@ -92,14 +93,15 @@ package struct LeaseEnding: Sendable, Encodable, Equatable {
   /// What the source's response said about the file, such as the entity tag and the length. A later request uses this record to
   /// ask whether the file has changed. Nil if there is no record.
   package var source: [String: String]?
-  /// The number of bytes that this attempt received over the network.
+  /// The number of bytes that this attempt received over the network; nil if the worker did not run the job.
   package var fetched: Int64?
-  /// The byte offset at which this attempt resumed; 0 if the attempt started from the first byte.
+  /// The byte offset at which this attempt resumed; 0 if the attempt started from the first byte; nil if the worker did not
+  /// run the job.
   package var resumedAt: Int64?
   /// True if the download could not resume an earlier attempt and started from the first byte; otherwise nil. The database
   /// ignores this value.
   package var isAnew: Bool?
-  /// The number of times that the source changed during this attempt.
+  /// The number of times that the source changed during this attempt; nil if the worker did not run the job.
   package var changes: Int?
   /// True if the server answered a range request wrongly; otherwise nil.
   package var rangeUnsafe: Bool?

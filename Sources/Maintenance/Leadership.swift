@@ -8,7 +8,8 @@ import Synchronization
 /// dead workers, starts scheduled jobs and creates partitions.
 ///
 /// Coordinators and workers all use this class, so a pool without a coordinator has maintenance too. The lock belongs to a
-/// database session: when the process dies, another process takes the lock within a second.
+/// database session: when the process dies, another process takes the lock within 2 seconds. If the process hangs, another
+/// process runs the maintenance until the first one is back.
 package final class Leadership: Sendable {
   /// The time between two maintenance rounds of the leader.
   package static let round = Duration.seconds(1)

@@ -52,7 +52,7 @@ package final class PoolCoordinator: Sendable {
     logger.info(.coordinatorStopped)
   }
 
-  /// Ends ``run()``. Another coordinator or a worker takes over the pool's maintenance within a second.
+  /// Ends ``run()``. Another coordinator or a worker takes over the pool's maintenance within 2 seconds.
   package func stop() {
     leadership.withLock { running in
       if running == nil { running = Task {} }

@@ -16,8 +16,8 @@ import Glibc
     unsafe PQfreeCancel(handle)
   }
 
-  /// Connects, sends the request, and blocks until the server has closed the connection. The server has then signalled the
-  /// process. Failures are not reported: the code that waits for the end of the call notices them.
+  /// Connects, sends the request, and blocks until the server has closed this new connection. By then, the server has signalled
+  /// the process that runs the statement. Failures are not reported: the code that waits for the end of the call notices them.
   func request() {
     unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { message in
       _ = unsafe PQcancel(handle, message.baseAddress, Int32(message.count))

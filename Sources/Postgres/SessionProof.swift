@@ -22,7 +22,7 @@ enum SessionProof {
   /// Returns a random mark that no other session has.
   static func mark() -> String { String(UInt64.random(in: 0...UInt64.max), radix: 16) }
 
-  /// Checks a connection through a pooler, then applies its settings and its mark. Does nothing without a pooler.
+  /// Checks a connection through a pooler, then gives the session its settings and its mark. Does nothing without a pooler.
   /// - Throws: `PostgresError.noSession`; other errors if there is no proof in time.
   static func prove(
     _ connection: Connection, _ configuration: ConnectionConfiguration
