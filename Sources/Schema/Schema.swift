@@ -58,18 +58,20 @@ package enum Schema {
   package static let edition = Edition(
     program: program, migrations: migrations, repeatables: repeatables)
 
-  /// The migrations from the files `Migrations/NNNN_name.sql`, in the order of their numbers. The first one creates a new
-  /// database. Lower numbers belong to versions that were never released.
+  /// The migrations from the files `Migrations/NNNN_name.sql`, in the order of their numbers. The first one creates the tables of
+  /// a new database, and later ones change them. Its number is not 1, because lower numbers belonged to versions that were never
+  /// released.
   package static let migrations: [Migration] = files(in: "Migrations").map { path, sql in
     let stem = path.dropFirst("Migrations/".count).dropLast(".sql".count)
     let parts = stem.split(separator: "_", maxSplits: 1)
     return Migration(version: Int(parts[0]) ?? 0, name: String(parts.last ?? ""), sql: sql)
   }
 
-  /// The newest schema version that this program knows.
+  /// The newest schema version that this program knows: the number of the last migration.
   package static let version = migrations.last?.version ?? 0
 
-  /// The SQL that creates the roles. Roles belong to the database cluster, so Haul applies this SQL first.
+  /// The SQL that creates the roles. Roles belong to the whole database cluster, not to one database. Haul applies this SQL
+  /// first, because the other SQL names the roles.
   package static let roles = textFiles["Roles/roles.sql"] ?? ""
 
   /// The SQL that creates the schema and the tables that record the applied migrations.

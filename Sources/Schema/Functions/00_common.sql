@@ -20,8 +20,8 @@
 -- 2. A claim never waits: it also locks lanes, hosts and rows of `queue_gate` with SKIP LOCKED.
 -- 3. A session that must keep a queue from being deleted locks the queue FOR KEY SHARE. A session that deletes a queue
 -- waits for no other lock after it has locked the queue.
--- 4. Lock rows in one statement and read in the next statement. A statement that waits for a lock then sees the newest
--- version of the locked row, but all other rows as they were before.
+-- 4. Lock rows in one statement and read in the next statement. After a statement has waited for a lock, it sees the
+-- newest version of the locked row, but all other rows as they were when the statement began.
 
 COMMENT ON SCHEMA haul IS
   'Schema of Haul, a pool of download workers. Read the views and call the functions. Only haul_admin, the owner, may '
@@ -46,8 +46,8 @@ $$;
 COMMENT ON FUNCTION haul.require_read_committed() IS
   'Raises HA005 if the isolation level of the transaction is not READ COMMITTED. Turns synchronous_commit on for the '
   'transaction if the role, the database or the session has turned it off, so that committed changes are durable. If '
-  'the transaction has no idle timeout, sets it to 5 minutes, because other sessions may wait for locks of the '
-  'transaction.';
+  'the transaction has no idle timeout, sets it to 5 minutes, because other sessions may wait for rows that the '
+  'transaction has locked.';
 
 CREATE OR REPLACE FUNCTION haul.schema_version() RETURNS integer
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -68,21 +68,22 @@ COMMENT ON FUNCTION haul.lease_expiry() IS 'Returns how long a lease lasts after
 CREATE OR REPLACE FUNCTION haul.session_grace() RETURNS interval
 LANGUAGE sql IMMUTABLE RETURN interval '3 seconds';
 COMMENT ON FUNCTION haul.session_grace() IS
-  'Returns how long the pool waits after the last heartbeat of a worker whose database session has ended. After that, '
-  'the pool gives the jobs of this worker to other workers. Lists also show a worker as silent after this time without '
-  'a heartbeat.';
+  'Returns how long the pool waits after the last heartbeat of a worker whose database session has ended. After this '
+  'time, the pool gives the jobs of this worker to other workers. Lists also show a worker as silent after this time '
+  'without a heartbeat.';
 
 CREATE OR REPLACE FUNCTION haul.hold_time() RETURNS interval
 LANGUAGE sql IMMUTABLE AS $$ SELECT interval '5 minutes' $$;
 COMMENT ON FUNCTION haul.hold_time() IS
-  'Returns how long an interrupted job waits for a worker that mounts the directory with the part file. After that, '
-  'any worker may start the job from the first byte.';
+  'Returns how long an interrupted job waits for a worker that mounts the directory with the part file. After this '
+  'time, any worker may start the job from the first byte.';
 
 CREATE OR REPLACE FUNCTION haul.trouble_memory() RETURNS interval
 LANGUAGE sql IMMUTABLE AS $$ SELECT interval '10 minutes' $$;
 COMMENT ON FUNCTION haul.trouble_memory() IS
   'Returns for how long a host still counts as being in trouble after its last block. During a block, Haul starts no '
-  'job of the host. If the host fails again within this time, the same trouble continues.';
+  'job of the host. If the host fails again within this time, its trouble counts from the first failure, not from the '
+  'new one.';
 
 -- This function is STABLE like convert_to(), because otherwise the planner does not inline it.
 CREATE OR REPLACE FUNCTION haul.path_digest(p_path text) RETURNS uuid
@@ -110,13 +111,15 @@ LANGUAGE sql IMMUTABLE
 RETURN CASE WHEN p_sum > 9223372036854775807 THEN 9223372036854775807
   WHEN p_sum < -9223372036854775807 THEN -9223372036854775807 ELSE p_sum::bigint END;
 COMMENT ON FUNCTION haul.whole(numeric) IS
-  'Converts a sum to a bigint. A sum that does not fit becomes the nearest bigint. Never raises an error.';
+  'Converts a sum to a bigint. A sum outside the range from -(2^63 - 1) to 2^63 - 1 becomes the nearest end of this '
+  'range. Returns NULL for NULL. Never raises an error.';
 
 CREATE OR REPLACE FUNCTION haul.range_bytes(p_ranges int8multirange) RETURNS bigint
 LANGUAGE sql IMMUTABLE STRICT
 RETURN (SELECT coalesce(haul.whole(sum(upper(r)::numeric - lower(r))), 0) FROM unnest(p_ranges) r);
 COMMENT ON FUNCTION haul.range_bytes(int8multirange) IS
-  'Returns the number of bytes in a multirange. Unbounded ranges do not count.';
+  'Returns the number of bytes in a multirange of byte positions. Unbounded ranges do not count. Returns NULL for '
+  'NULL.';
 
 -- host.failures: 0 = the host has answered; above 0 = number of consecutive failures; -1 = the host has never answered;
 -- -2 = a transfer got no first byte in time, and the host has not answered since then.
@@ -208,9 +211,9 @@ LANGUAGE sql STABLE AS $$
     ORDER BY p.pattern = p_host DESC, length(p.pattern) DESC LIMIT 1) p ON true
 $$;
 COMMENT ON FUNCTION haul.policy_of(text) IS
-  'Returns the limits of a host, in one row. Operators set limits with policies. Haul uses the policy for the exact '
-  'host name. If there is none, it uses the policy for the longest *.suffix that matches, then the policy for *, then '
-  'the defaults.';
+  'Returns the limits of a host, in one row. Operators set limits with policies. Haul uses the first of these that '
+  'exists: the policy for the exact host name, the policy for the longest *.suffix that matches, the policy for *, the '
+  'defaults.';
 
 -- Creates hosts in name order, so that two sessions that create the same hosts cannot deadlock.
 CREATE OR REPLACE FUNCTION haul.ensure_hosts(p_names text[], p_used boolean DEFAULT true) RETURNS void
@@ -261,9 +264,9 @@ BEGIN
   FROM unnest(p_hosts, p_queues, p_instances, p_priorities, p_heads) AS u(host, queue, instance, priority, head)
   WHERE NOT EXISTS (SELECT FROM haul.lane_now(u.host, u.queue, u.instance));
 
-  -- A claim that has locked one of these lanes has not seen the new jobs. So wait until this claim ends, and read the
-  -- lane after that. This statement also locks a lane that has changed since the statement began. Whether it also
-  -- returns such a lane depends on the version of PostgreSQL, so do not use its result.
+  -- A claim that has locked one of these lanes has not seen the new jobs. So wait until this claim ends, and only then
+  -- read the lane. This statement also locks a lane that has changed since the statement began. Whether it also returns
+  -- such a lane depends on the version of PostgreSQL, so do not use its result.
   PERFORM FROM unnest(p_hosts, p_queues, p_instances) AS u(host, queue, instance)
   CROSS JOIN LATERAL haul.lane_now(u.host, u.queue, u.instance) n JOIN haul.lane l ON l.ctid = n.place
   ORDER BY u.host, u.queue, u.instance FOR UPDATE OF l;
@@ -272,8 +275,8 @@ BEGIN
     priority = CASE WHEN n.head IS NULL OR (u.priority, u.head) < (n.priority, n.head) THEN u.priority ELSE n.priority
       END,
     head = CASE WHEN n.head IS NULL OR (u.priority, u.head) < (n.priority, n.head) THEN u.head ELSE n.head END,
-    -- A new priority moves the lane in the index. Claims may have passed earlier times there, so the new time is not in
-    -- the past.
+    -- A new priority moves the lane in the index. Claims do not look again at due times that they have passed, so the
+    -- new due time must not be in the past.
     next_at = CASE WHEN n.head IS NULL OR u.priority < n.priority
       THEN greatest(n.next_at, clock_timestamp()) ELSE coalesce(n.next_at, clock_timestamp()) END
   FROM unnest(p_hosts, p_queues, p_instances, p_priorities, p_heads) AS u(host, queue, instance, priority, head)

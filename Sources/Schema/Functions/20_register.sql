@@ -92,8 +92,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.require_queues(text[], text[]) IS
-  'Raises HA003 if a queue does not exist or its store is not in p_stores. A worker for that queue would never get a '
-  'job. Earlier versions of Haul call this function first, because they do not pass queue names to register().';
+  'Raises HA003 if a queue does not exist or its store is not in p_stores. In both cases, a worker for this queue '
+  'would never get a job. Earlier versions of Haul call this function before register(), because they do not pass '
+  'queue names to register().';
 
 -- This session holds an advisory lock until it ends. If the lock is free, the worker process or its connection is gone.
 CREATE OR REPLACE FUNCTION haul.attach_session(p_worker bigint, p_secret text) RETURNS void
@@ -140,8 +141,9 @@ COMMENT ON FUNCTION haul.session_lock(bigint) IS
   'Returns the key of the advisory lock that belongs to a number. Each worker''s session has a number of its own. The '
   'number 0 belongs to the leader, the session that runs maintenance.';
 
--- A leader may hold its lock for hours if it hangs, or if its connection broke and the server did not notice. Two
--- sessions may run maintenance at the same time: one waits for the rows that the other has locked.
+-- A leader may hold its lock for hours if it hangs, or if its connection broke and the server did not notice. So lead()
+-- may also return true in a session without the lock. If two sessions run maintenance at the same time, one waits for
+-- the rows that the other has locked.
 CREATE OR REPLACE FUNCTION haul.lead() RETURNS boolean
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
   SELECT pg_try_advisory_lock(haul.session_lock(0))

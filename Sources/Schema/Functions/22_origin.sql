@@ -23,7 +23,7 @@ BEGIN
   IF v_pool.single IS NULL THEN
     RETURN false;
   END IF;
-  -- A new statement sees what another session committed while this one waited for the row.
+  -- A new statement sees what another session committed while this session waited for the row.
   v_has_crashed := NOT EXISTS (SELECT FROM haul.pulse);
   BEGIN
     -- The name of the WAL file changes immediately when a standby is promoted. pg_control_checkpoint() shows a
@@ -62,6 +62,6 @@ COMMENT ON FUNCTION haul.heed_origin(boolean) IS
   'Makes sure that the pool never uses a token (the number of a lease) or a job id twice. The latest commits may be '
   'missing if the server has crashed, or if the pool is now on another server, timeline or database, for example after '
   'a restore. If commits may be missing, this function raises the sequence of tokens by 2^32. It also raises the '
-  'sequence of job ids by 2^24, unless a crash of the server is the only reason. Call this function before you take '
-  'tokens or job ids from the sequences. Locks the row of the table pool if commits may be missing. Returns true if '
-  'the caller may take tokens and ids. Returns false if p_waits is false and another session has locked that row.';
+  'sequence of job ids by 2^24, but not if the server has only crashed. Call this function before you take tokens or '
+  'job ids from the sequences. Locks the row of the table pool if commits may be missing. Returns true if the caller '
+  'may take tokens and ids. Returns false if p_waits is false and another session has locked that row.';

@@ -13,7 +13,7 @@ END;
 COMMENT ON FUNCTION haul.disposition(text) IS
   'Returns what an error class means for the job and its host. permanent: a retry cannot help, so the job fails. kept: '
   'like permanent, but Haul keeps the saved bytes of the job for ''haul retry''. job: the job has a problem, so Haul '
-  'retries it until max_attempts attempts have failed. host: the host that answered has a problem, so no job of this '
+  'retries it until max_attempts attempts have failed. host: the host that was asked has a problem, so no job of this '
   'host starts for a while. worker: the worker has a problem, so Haul retries the job later with any worker. If the '
   'result is host or worker, the attempt does not count toward max_attempts.';
 
@@ -115,7 +115,7 @@ BEGIN
         state := v_later;
         host_delay := greatest(p_retry_after, haul.host_backoff(p_host_failures + v_cost, p_dice, v_longest));
         -- A host that serves other jobs has no consecutive failures. But if the port of one job refuses connections,
-        -- each attempt of this job delays the other jobs. So Haul tries it less and less often.
+        -- each attempt of this job delays the other jobs. So Haul tries this job less and less often.
         delay := greatest(p_retry_after, haul.host_backoff(greatest(p_host_failures, p_tries) + v_cost, p_dice,
           v_longest));
       END IF;
@@ -145,12 +145,12 @@ COMMENT ON FUNCTION haul.decide(text, text, text, integer, integer, integer, int
   integer, interval, interval, double precision, integer, integer, boolean) IS
   'Decides what happens to a job when its lease ends. Depends only on its arguments. p_result: completed, failed, '
   'released (the worker returned the job) or rescued (the pool took the job from a dead worker). p_command: the '
-  'command that an operator gave meanwhile, cancel or pause; NULL = none. p_failures and p_rescues: how many failures '
-  'and rescues counted against the job before this attempt. p_progressed: whether this attempt made durable progress. '
-  'p_resumable: whether the job has saved bytes. p_trouble: how long the host, or the workers that tried, have had '
-  'problems; NULL = no problems. p_max_host_wait: maximum time that a job waits for a host or a worker. The job fails '
-  'if the host asks for a longer wait. p_tries: how many attempts in a row failed because of the job''s host. p_busy: '
-  'how often the host has already refused this job while it served other jobs; NULL = the host did not refuse this '
-  'attempt in this way. p_refused: whether all live workers have refused the job. p_dice: a random number in [0, 1). '
-  'Returns the job''s state and error, whether the attempt counts against the job (charged), the delay until the next '
-  'attempt, and how long to block the host (NULL = do not block it).';
+  'command that an operator gave while the job ran, cancel or pause; NULL = none. p_failures and p_rescues: how many '
+  'failures and rescues counted against the job before this attempt. p_progressed: whether this attempt made durable '
+  'progress. p_resumable: whether the job has saved bytes. p_trouble: how long the host, or the workers that tried, '
+  'have had problems; NULL = no problems. p_max_host_wait: maximum time that a job waits for a host or a worker. The '
+  'job fails if the host asks for a longer wait. p_tries: how many attempts in a row failed because of the job''s '
+  'host. p_busy: how often the host has already refused this job while it served other jobs; NULL = the host did not '
+  'refuse this attempt in this way. p_refused: whether all live workers have refused the job. p_dice: a random number '
+  'in [0, 1). Returns the job''s state and error, whether the attempt counts against the job (charged), the delay '
+  'until the next attempt, and how long to block the host (NULL = do not block it).';

@@ -185,7 +185,8 @@ $$;
 COMMENT ON FUNCTION haul.begin_sweep(integer, text) IS
   'Records a command to cancel or pause all jobs submitted to a batch so far. p_what is ''cancel'' or ''pause''. After '
   'the commit, no worker can claim these jobs, and sweep() cancels or pauses them. A pause does not replace a '
-  'cancellation. Returns the number of the command that is active now. Locks the batch.';
+  'cancellation. Each new command on a batch gets the next number. Returns the number of the command that is now '
+  'active. Locks the batch.';
 
 CREATE OR REPLACE FUNCTION haul.end_sweep(p_batch integer) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -234,8 +235,8 @@ BEGIN
   more := true;
   v_done := CASE v_batch.sweep WHEN 'cancel' THEN haul.cancel_jobs(v_jobs) ELSE haul.hold_jobs(v_jobs) END;
   changed := cardinality(v_done);
-  -- This step misses a job that moves between the tables meanwhile. It cannot change such a job now, because it would
-  -- lock leases after rows of `ready`. So the next step begins with this job.
+  -- This step misses a job that moves between the tables meanwhile. It cannot change such a job now, because it has
+  -- locked rows of `ready`, and leases must be locked before these rows. So the next step begins with this job.
   SELECT min(u.job) INTO v_missed FROM (SELECT unnest(v_jobs) EXCEPT SELECT unnest(v_done)) AS u(job)
   WHERE NOT EXISTS (SELECT FROM haul.outcome o WHERE o.job = u.job)
     AND NOT EXISTS (SELECT FROM haul.held h WHERE h.job = u.job AND v_batch.sweep = 'pause')

@@ -109,8 +109,8 @@ BEGIN
   moves := false;
   state := p_state;
   delay := p_delay;
-  -- decide() does not count this failure against the job, because the host is in trouble. But its earlier failures have
-  -- already reached max_attempts.
+  -- decide() does not count this failure against the job, because the host is in trouble. But the job's earlier
+  -- failures have already reached max_attempts.
   IF v_is_last AND p_urls > 1 AND p_failures >= p_max_attempts AND p_state = 'scheduled' AND NOT p_resumable
     AND haul.is_of_source(p_error) THEN
     state := 'failed';
@@ -136,14 +136,14 @@ END
 $$;
 COMMENT ON FUNCTION haul.turn_to_mirror(haul.job_state, text, text, interval, integer, integer, boolean, integer,
   integer, integer, double precision) IS
-  'Decides whether a job with several URLs switches to its next URL after a failed attempt, and what happens to the '
-  'job then. Depends only on its arguments. p_state and p_delay: what decide() returned for this attempt. p_command, '
-  'p_error, p_failures, p_max_attempts, p_resumable and p_dice: as for decide(). p_urls: number of URLs of the job. '
-  'p_mirror: number of the mirror in use; NULL or 0 = the job''s own URL. p_refusals: number of permanent failures in '
-  'a row before this attempt. If the job switches, it tries the next URL immediately. After the last URL, it waits and '
-  'then tries the first URL again. The job fails if its last p_urls attempts have all failed permanently. After an '
-  'attempt at the last URL, the job also fails in two cases: if p_max_attempts failures count against it, or if '
-  'decide() returned failed for an error that is not permanent.';
+  'Decides whether a job with several URLs switches to its next URL after a failed attempt (moves), and what happens '
+  'to the job then (state and delay). Depends only on its arguments. p_state and p_delay: what decide() returned for '
+  'this attempt. p_command, p_error, p_failures, p_max_attempts, p_resumable and p_dice: as for decide(). p_urls: '
+  'number of URLs of the job. p_mirror: number of the mirror in use; NULL or 0 = the job''s own URL. p_refusals: '
+  'number of permanent failures in a row before this attempt. If the job switches, it tries the next URL immediately. '
+  'After the last URL, it waits and then tries the first URL again. The job fails if its last p_urls attempts have all '
+  'failed permanently. After an attempt at the last URL, the job also fails in two cases: if p_max_attempts failures '
+  'count against it, or if decide() returned failed for an error that is not permanent.';
 
 CREATE OR REPLACE FUNCTION haul.refusals(p_job bigint) RETURNS integer
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$

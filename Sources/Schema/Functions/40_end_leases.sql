@@ -178,13 +178,13 @@ END
 $$;
 COMMENT ON FUNCTION haul.attempt_history(bigint) IS
   'Summarises the attempts of a job. Ignores forgiven attempts, which no longer count. failures and rescues: how many '
-  'failures and rescues count against the job. trouble: for how long every attempt has failed because of the host or a '
-  'worker; NULL = the last attempt did not fail in this way. tries: how many of these attempts failed because of the '
-  'host.';
+  'failures and rescues count against the job. trouble: the time since the job''s attempts began to fail, one after '
+  'another, because of the host or a worker; NULL = the last attempt did not fail in this way. tries: how many '
+  'attempts since then failed because of the host.';
 
--- This is plpgsql, because PostgreSQL plans an SQL function at each call. The settings of the caller determine the
--- plan. It is STABLE, so that it reads job, host and checkpoint as the calling statement sees them, after the leases
--- are locked.
+-- This is plpgsql, because PostgreSQL would plan an SQL function at each call. The function has no settings of its own:
+-- the settings of the caller determine the plan. It is STABLE, so that it reads job, host and checkpoint as the calling
+-- statement sees them, after the leases are locked.
 CREATE OR REPLACE FUNCTION haul.decide_endings(p_leases tid[], p_endings jsonb) RETURNS TABLE (
   place tid, job bigint, token bigint, worker bigint, queue integer, host_id integer, priority smallint,
   attempt smallint, started_at timestamptz, result text, error text, message text, status smallint, host text,
@@ -197,7 +197,7 @@ LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column
 BEGIN
   RETURN QUERY WITH endings AS MATERIALIZED (
-    -- Limit the values to valid ones.
+    -- Shorten, limit or drop values that are out of range.
     SELECT e.job, e.token, e.result, left(e.error, 200) AS error, e.message, e.status, e.retry_after,
       CASE WHEN octet_length(e.host) <= 300 THEN e.host END AS host, haul.bytes_of(e.bytes) AS bytes,
       CASE WHEN octet_length(e.path) <= 4096 THEN e.path END AS path, left(e.digest, 200) AS digest,
@@ -228,8 +228,8 @@ BEGIN
       CASE WHEN h.blocked_until > clock_timestamp() - haul.trouble_memory()
         THEN greatest(h.trouble_since, j.submitted_at) END AS trouble_since
     FROM unnest(p_leases) AS u(place)
-    -- OFFSET 0: find each row by its ctid. A plan made while few jobs run would read all leases, and PostgreSQL keeps
-    -- that plan.
+    -- OFFSET 0: find each row by its ctid. Otherwise a plan that was made while few jobs ran would read all leases, and
+    -- PostgreSQL would keep that plan.
     CROSS JOIN LATERAL (SELECT k.*, k.ctid AS place FROM haul.lease k WHERE k.ctid = u.place OFFSET 0) l
     JOIN endings e ON e.job = l.job AND e.token = l.token
     JOIN haul.job j ON j.id = l.job
@@ -273,7 +273,8 @@ BEGIN
     WHERE n.result <> 'completed') d
   LEFT JOIN LATERAL (
     SELECT m.*, u.mirror, haul.host_id(u.url) AS next_host,
-      -- Without a mirror, the host's trouble would have ended the job. Block this host too, for at least a second.
+      -- decide() blocks no host if the job fails. This job switches to a mirror instead, so block the host in trouble
+      -- here, for at least a second.
       CASE WHEN haul.disposition(n.error) = 'host' THEN greatest(interval '1 second',
         make_interval(secs => least(greatest(n.retry_after, 0), 86400))) END AS host_delay
     FROM (SELECT k.mirror, haul.url_in_use(j.url, j.options, k.mirror) AS url

@@ -1,5 +1,5 @@
--- Workers that have died or are draining do not count. The operator of the refused worker finds the reason in the error
--- of the attempt.
+-- Workers that have died or are draining do not count. The operator of a worker without permission finds the reason in
+-- the error of the attempt.
 CREATE OR REPLACE FUNCTION haul.is_refused_by_all(p_job bigint, p_worker bigint, p_queue integer, p_error text)
 RETURNS boolean
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$

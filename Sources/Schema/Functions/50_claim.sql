@@ -75,7 +75,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $$
 BEGIN
   -- Take one job from each host, then a second from each, and so on. Locked rows keep their ctids, and so do the jobs
-  -- of locked lanes. So read them by ctid, which meets no old row versions.
+  -- of locked lanes. So read them by ctid, which reads no old row versions.
   SELECT array_agg(p.job), array_agg(p.place), array_agg(p.host) INTO jobs, places, hosts FROM (
     SELECT r.job, r.place, u.host
     FROM unnest(p_lanes, p_hosts) AS u(place, host)

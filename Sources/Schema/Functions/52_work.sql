@@ -102,7 +102,7 @@ CREATE OR REPLACE FUNCTION haul.work(
   p_worker bigint, p_secret text, p_call bigint, p_endings jsonb, p_queues text[], p_free_slots integer)
 RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
--- This applies to every statement called from here. The plans are pinned, so a custom plan would be the same, but
+-- Also applies to the functions that work() calls. The plans are pinned, so a custom plan would be the same, but
 -- PostgreSQL would make it again at each call.
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
@@ -148,7 +148,7 @@ COMMENT ON FUNCTION haul.work(bigint, text, bigint, jsonb, text[], integer) IS
   'registered for, or of stores closed by close_store(). A worker holds at most most_leases() jobs. Returns '
   '{"settled": [{"job", "token", "state", "delay", "cause"}], "claimed": [leases], "contended": true = another session '
   'locked due jobs, ask again soon, "wait": seconds until the next known job is due, "draining", "later": [tokens]}. '
-  '"later" has leases that another session blocks; pass their endings to a later call. Lost leases are not listed.';
+  '"later" has leases that another session blocks; pass their endings to a later call. The reply omits lost leases.';
 
 CREATE OR REPLACE FUNCTION haul.claim_jobs(
   p_worker bigint, p_call bigint, p_claim bigint, p_queues text[], p_free_slots integer, p_seen jsonb,
@@ -216,8 +216,8 @@ COMMENT ON FUNCTION haul.claim_jobs(bigint, bigint, bigint, text[], integer, jso
   'number of jobs, the new "seen", whether other sessions locked due jobs, the seconds until the next known job '
   'becomes due (NULL = unknown), and whether the worker drains. A draining or expired worker gets no jobs.';
 
--- While an old snapshot lasts, the index of due lanes has many old entries of a queue that the worker has claimed from.
--- This function returns such a queue without reading the index. The claim reads on from where earlier claims stopped.
+-- While an old snapshot lasts, the index of due lanes has many old entries of queues that the worker has claimed from.
+-- So this function returns these queues without reading it. The claim reads on from where earlier claims stopped.
 CREATE OR REPLACE FUNCTION haul.queues_to_look_at(p_queues text[], p_seen jsonb) RETURNS TABLE (queue integer)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
@@ -264,7 +264,7 @@ BEGIN
     NOT BETWEEN clock_timestamp() AND clock_timestamp() + interval '1 minute', true);
   IF complete THEN
     -- A complete look finds lanes that became due in a late commit or were locked when an earlier claim passed them. It
-    -- reads all row versions that an old snapshot keeps, so it gets 2 % of the time, but runs at least once a minute.
+    -- reads all row versions that an old snapshot keeps, so it runs only 2 % of the time, but at least once a minute.
     v_looked := clock_timestamp();
     v_claim := haul.claim_queue(p_worker, p_call, p_claim, p_queue, p_max_running, p_instance, p_free_slots - claimed,
       NULL);

@@ -14,13 +14,13 @@ DECLARE
   v_suspect record;
 BEGIN
   PERFORM haul.require_read_committed();
-  -- PostgreSQL ends this session if it hangs for 10 seconds after this. Otherwise a session that hangs would stop all
-  -- rounds.
+  -- From here on, PostgreSQL ends this session if it hangs for 10 seconds. Otherwise a session that hangs would stop
+  -- all rounds.
   PERFORM set_config('idle_in_transaction_session_timeout', '10s', true);
   IF NOT haul.heed_origin(false) THEN
     RETURN jsonb_build_object('grace', true, 'rescued', '[]'::jsonb, 'workers', '[]'::jsonb);
   END IF;
-  -- A session that waits here for the round of another session then sees the timestamp of that round.
+  -- This statement waits until a round of another session ends. Then it sees the time of that round.
   INSERT INTO haul.pulse AS p (server_start, round_at, grace_until)
   VALUES (pg_postmaster_start_time(), '-infinity', '-infinity')
   ON CONFLICT (id) DO UPDATE SET round_at = p.round_at;
@@ -76,7 +76,7 @@ COMMENT ON FUNCTION haul.rescue() IS
   'older than session_grace(). Returns {"grace": true = this round takes back no jobs yet, "rescued": [{"job", '
   '"token", "state"}], "workers": [ids]}.';
 
--- For example, a process on a machine that runs all workers can see which workers have ended.
+-- For callers that can see which workers have ended, for example a process on a machine that runs all workers.
 CREATE OR REPLACE FUNCTION haul.rescue_workers(p_workers bigint[]) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
 DECLARE

@@ -103,8 +103,9 @@ BEGIN
     FROM jsonb_to_recordset(v_moves)
       AS m(host integer, queue integer, priority smallint, job bigint, next_host integer)
     CROSS JOIN LATERAL unnest(ARRAY[m.host, m.next_host]) AS i(host)) a;
-  -- A job that was claimed and interrupted again meanwhile has a new hold_until, and its lane is not locked here. Do
-  -- not wait for a job that an operator is withdrawing: the operator's session may be waiting for a lane.
+  -- A job that was claimed and interrupted again meanwhile has a new hold_until, and its lane is not locked here. So
+  -- skip such a job. Do not wait for a job that an operator is withdrawing: the operator's session may be waiting for a
+  -- lane.
   UPDATE haul.ready r SET instance = 0, hold_until = NULL WHERE r.job IN (
     SELECT k.job FROM haul.ready k
     WHERE k.job = ANY (v_held) AND k.instance <> 0 AND k.hold_until <= v_now FOR UPDATE SKIP LOCKED);
@@ -176,7 +177,7 @@ BEGIN
   EXCEPTION WHEN lock_not_available THEN
     SELECT p.* INTO due, unheld FROM haul.promote_by_host(p_limit) p;
   END;
-  -- Mark leases that a claim was creating when the limit of their queue was set.
+  -- Mark leases that a claim was creating when the limit of their queue was set, so that they count toward this limit.
   UPDATE haul.lease SET limited = true WHERE job IN (
     SELECT l.job FROM haul.lease l WHERE NOT l.limited
       AND l.queue IN (SELECT q.id FROM haul.queue q WHERE q.max_running IS NOT NULL)
@@ -191,7 +192,7 @@ END
 $$;
 COMMENT ON FUNCTION haul.promote(integer) IS
   'Maintenance: lets waiting jobs start. Makes up to p_limit scheduled jobs ready to start when their start time has '
-  'come ("due"). An interrupted job waits up to hold_time() for a worker with its part file. After that, this function '
-  'lets any worker take the job. It does this for up to p_limit jobs ("unheld"). Also switches up to p_limit waiting '
-  'jobs from hosts in trouble to mirrors. Returns the numbers "due" and "unheld". If another session locks a host for '
-  'longer than 200 ms, leaves the jobs of this host to another call.';
+  'come ("due"). An interrupted job waits up to hold_time() for a worker with its part file. After this time, this '
+  'function lets any worker take the job. It does this for up to p_limit jobs ("unheld"). Also switches up to p_limit '
+  'waiting jobs from hosts in trouble to mirrors. Returns the numbers "due" and "unheld". If another session locks a '
+  'host for longer than 200 ms, leaves the jobs of this host to another call.';

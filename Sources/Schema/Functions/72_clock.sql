@@ -1,16 +1,17 @@
--- The database's clock may be ahead, for example after a virtual machine boots, and be set back later. Times that were
--- written until then are in the future: a dead worker looks alive, and no waiting job becomes due.
+-- The database's clock may be ahead, for example after a virtual machine boots, and be set back later (a clock step).
+-- Times that were written before the step are in the future after it: a dead worker looks alive, and no waiting job
+-- becomes due.
 
 CREATE OR REPLACE FUNCTION haul.mend_clock(p_now timestamptz, p_step interval) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
 BEGIN
-  -- First correct the remaining retry times of an earlier step.
+  -- First correct the remaining retry times of an earlier clock step.
   PERFORM haul.mend_waits(2147483647);
   UPDATE haul.pulse SET round_at = '-infinity', grace_until = '-infinity', promoted_at = NULL,
     stepped_at = p_now, step = p_step;
   INSERT INTO haul.clock_step AS c (stepped_at, step, mended_to) VALUES (p_now, p_step, 0)
   ON CONFLICT (single) DO UPDATE SET stepped_at = p_now, step = p_step, mended_to = 0;
-  -- If a host still has the same block as at an earlier step, its times need the correction for both steps.
+  -- If a host still has the same block as at an earlier clock step, its times need the correction for both steps.
   INSERT INTO haul.clock_host AS c (host, blocked_until, step)
   SELECT h.id, CASE WHEN h.blocked_until > p_now AND h.block_reason IS DISTINCT FROM 'operator' THEN h.blocked_until
     END, p_step
@@ -20,8 +21,8 @@ BEGIN
     OR h.id IN (SELECT l.host FROM haul.lane l WHERE l.next_at > p_now)
   ON CONFLICT (host) DO UPDATE SET blocked_until = excluded.blocked_until,
     step = CASE WHEN c.blocked_until = excluded.blocked_until THEN c.step ELSE '0' END + p_step;
-  -- The leader continues a command on a batch when the operator's program has ended. Skip a locked batch: the step of
-  -- the command that holds the lock updates swept_at itself.
+  -- If swept_at were in the future, the leader would not continue a command on a batch after the operator's program has
+  -- ended. Skip a locked batch: the step of the command that holds the lock updates swept_at itself.
   UPDATE haul.batch b SET swept_at = p_now FROM (
     SELECT k.id FROM haul.batch k WHERE k.sweep IS NOT NULL AND k.swept_at > p_now
     ORDER BY k.id FOR UPDATE SKIP LOCKED) k
@@ -30,7 +31,7 @@ BEGIN
   UPDATE haul.worker_call c SET seen = '{}' FROM (
     SELECT k.worker FROM haul.worker_call k WHERE k.seen <> '{}' ORDER BY k.worker FOR UPDATE) k
   WHERE c.worker = k.worker;
-  -- A live worker soon sends its next heartbeat. A dead one expires as if it had sent one now.
+  -- A live worker soon sends its next heartbeat. A dead worker expires as if it had sent its last heartbeat now.
   UPDATE haul.worker w SET heartbeat_at = least(w.heartbeat_at, p_now), steady_since = least(w.steady_since, p_now),
     expires_at = least(w.expires_at, p_now + haul.lease_expiry()), stopped_at = least(w.stopped_at, p_now)
   FROM (
@@ -38,7 +39,7 @@ BEGIN
     WHERE greatest(k.heartbeat_at, k.steady_since, k.stopped_at, k.expires_at - haul.lease_expiry()) > p_now
     ORDER BY k.id FOR UPDATE) k
   WHERE w.id = k.id;
-  -- Skip locked rows: a step that has locked its submission renews it when the step ends.
+  -- Skip locked rows: submit(), for example, locks its submission and renews it as its last step.
   UPDATE haul.submission s SET renewed_at = p_now FROM (
     SELECT k.id FROM haul.submission k WHERE k.renewed_at > p_now ORDER BY k.id FOR UPDATE SKIP LOCKED) k
   WHERE s.id = k.id;
@@ -96,7 +97,7 @@ BEGIN
       ORDER BY job LIMIT p_limit) t;
     UPDATE haul.clock_step SET mended_to = v_last WHERE v_last IS NOT NULL;
     DELETE FROM haul.clock_step WHERE v_last IS NULL;
-    -- If the clock was set back once more, times later than now may have been written since the step.
+    -- If the clock was set back once more, times later than now may have been written since the earlier clock step.
     v_latest := greatest(v_now, (SELECT p.round_at FROM haul.pulse p));
     -- Keep the time of an untried job, because a person has set it. Keep the wait of a job that was tried or submitted
     -- again after the step, because it is correct.
@@ -155,7 +156,8 @@ BEGIN
     EXCEPT SELECT f.host, f.queue, f.instance FROM free f
   )
   SELECT ARRAY(SELECT unnest(v_hosts) EXCEPT SELECT t.host FROM taken t) INTO v_hosts;
-  -- Lower the other times only to their upper bounds, so that a time that was written after the step stays.
+  -- Lower the times of the host, except blocked_until, only to the latest value that they may have now. So a time that
+  -- was written after the clock step stays.
   UPDATE haul.host h SET last_start = least(h.last_start, v_now), trouble_since = least(h.trouble_since, v_now),
     next_start = least(h.next_start, v_now + h.min_interval * h.burst),
     range_unsafe_until = least(h.range_unsafe_until, v_now + interval '1 hour'),
@@ -164,7 +166,7 @@ BEGIN
   WHERE h.id = ANY (v_hosts);
   UPDATE haul.range_unsafe u SET until = v_now + interval '1 hour'
   WHERE u.host = ANY (v_hosts) AND u.until > v_now + interval '1 hour';
-  -- A lane may become due too early. Then the next claim finds no job and sets the right time.
+  -- A lane may become due too early. Then the next claim finds no job that may start, and sets the right time.
   PERFORM haul.wake_lanes(v_hosts);
   -- Also remove from clock_host the hosts that were deleted meanwhile.
   DELETE FROM haul.clock_host c WHERE c.host = ANY (v_hosts)

@@ -13,13 +13,13 @@
 -- How does the leader (the session that runs maintenance) know that a sender is dead? Behind a connection pooler, the
 -- sender has no session of its own. So the sender renews its submission from time to time. Each step locks the
 -- submission and renews it again when the step ends, however long the step takes. The leader marks a dead submission
--- before it removes the first line. If the sender comes back after that, it can no longer add lines or create jobs.
+-- before it removes the first line. If the sender comes back later, it can no longer add lines or create jobs.
 
 CREATE OR REPLACE FUNCTION haul.submission_patience() RETURNS interval
 LANGUAGE sql IMMUTABLE RETURN interval '2 minutes';
 COMMENT ON FUNCTION haul.submission_patience() IS
-  'Returns how long a submission stays if its sender does not call renew_submission(). After that, maintenance removes '
-  'the lines of the submission.';
+  'Returns how long a submission stays if its sender does not call renew_submission(). After this time, maintenance '
+  'removes the lines of the submission.';
 
 CREATE OR REPLACE FUNCTION haul.begin_submission(p_queue text, p_renewed boolean DEFAULT false) RETURNS uuid
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -40,9 +40,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.begin_submission(text, boolean) IS
-  'Begins a submission to a queue and returns its key. After that, copy lines into haul.staging (submission, line, '
-  'url, host, path, priority, options). The submission ends with this session. If p_renewed is true, the submission '
-  'instead ends when renew_submission() has not been called for submission_patience(). Raises HA003 if the queue does '
+  'Begins a submission to a queue and returns its key. After the call, copy lines into haul.staging (submission, line, '
+  'url, host, path, priority, options). If p_renewed is false, the submission ends with this session. If p_renewed is '
+  'true, it ends when renew_submission() has not been called for submission_patience(). Raises HA003 if the queue does '
   'not exist.';
 
 CREATE OR REPLACE FUNCTION haul.renew_submission(p_submission uuid) RETURNS void
@@ -254,7 +254,8 @@ COMMENT ON FUNCTION haul.check_submission(uuid, text, text, boolean, integer, bi
   'job with the path. "directory" is true if other lines need the path as a directory. Raises HA003 if the queue does '
   'not exist. Raises HA007 if the submission has ended or does not have p_staged lines (NULL = any number).';
 
--- Programs that read jobs must be able to show unknown options.
+-- Programs must be able to show options that they do not know. So the values of unknown options may have only simple
+-- types.
 CREATE OR REPLACE FUNCTION haul.wrong_option(p_options jsonb) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN

@@ -71,8 +71,9 @@ COMMENT ON FUNCTION haul.submit(uuid, text, text, smallint, jsonb, interval, tex
   'matched (null = none), "left"}. The first four numbers add up to the number of lines in this step. "elsewhere" '
   'counts jobs in another batch, if a batch is given, or in another queue. "unchecked" counts jobs whose line has a '
   'digest that is not in the options of the job and is not the digest of its file. "unapplied" counts jobs that lack '
-  'another option of their line. Raises HA003 if the queue does not exist, and HA004 for an invalid option or a host '
-  'that is not the host of the URL. Raises HA007 if the submission has ended, and HA008 if another job has the path.';
+  'an option of their line other than digest and length. Raises HA003 if the queue does not exist, and HA004 for an '
+  'invalid option or a host that is not the host of the URL. Raises HA007 if the submission has ended, and HA008 if '
+  'another job has the path.';
 
 CREATE OR REPLACE FUNCTION haul.met_jobs(p_submission uuid, p_store integer, p_last bigint, p_on_duplicate text)
 RETURNS bigint[]
@@ -182,7 +183,7 @@ CREATE OR REPLACE FUNCTION haul.add_jobs(
   p_after interval, p_last bigint, OUT jobs bigint, OUT hosts integer[], OUT priorities smallint[], OUT heads bigint[],
   OUT first bigint, OUT last bigint)
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off SET work_mem = '64MB'
--- No nested loop: both sides have the same number of rows, whatever the planner estimates.
+-- No nested loop: both sides of a join have many rows, whatever the planner estimates.
 SET enable_nestloop = off AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();

@@ -84,9 +84,9 @@ COMMENT ON FUNCTION haul.forgive(bigint[]) IS
   'Resets the history of jobs that the caller queues again. Earlier attempts no longer count against max_attempts. '
   'Changes of the source file in earlier attempts no longer prevent a resume.';
 
--- A waiting or running job downloads the current file anyway. A job has an outcome only if it has no lease, so no job
--- becomes claimable while a worker may still use its lease. If a job with if_exists skip found an existing file, that
--- file might not come from Haul.
+-- Skips waiting and running jobs, because they download the current file anyway. Skips a job that found an existing
+-- file because of if_exists skip, because that file might not come from Haul. A job has an outcome only if it has no
+-- lease, so no job becomes claimable while a worker may still use its lease.
 CREATE OR REPLACE FUNCTION haul.refresh_jobs(p_jobs bigint[], p_since timestamptz, p_queue integer) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
@@ -99,7 +99,8 @@ BEGIN
     SELECT o.job, o.path, o.bytes, coalesce(o.digest, 'sha-256=' || encode(o.sha256, 'hex')), o.source
     FROM haul.outcome o JOIN haul.job j ON j.id = o.job
     WHERE o.job = ANY (p_jobs) AND o.state = 'completed'
-      -- A time in the future was written before the clock of the database was set back.
+      -- A time in the future was written before the clock of the database was set back. It counts as earlier than
+      -- p_since.
       AND (o.finished_at < p_since OR o.finished_at > clock_timestamp())
       AND (o.source IS NOT NULL OR j.options ->> 'if_exists' IS DISTINCT FROM 'skip')
     RETURNING job)

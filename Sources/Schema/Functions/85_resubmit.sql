@@ -1,5 +1,5 @@
--- For users who want files now: if an earlier job has the path of a new line, the job takes over this line, whatever
--- state the job has. Call resubmit() before submit(), which creates jobs from the remaining lines.
+-- For users who want files now: if an earlier job has the path of a new line, the job takes over this line, in any
+-- state except running. Call resubmit() before submit(), which creates jobs from the remaining lines.
 
 CREATE OR REPLACE FUNCTION haul.wants_anew(p_options jsonb) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
@@ -96,13 +96,14 @@ $$;
 COMMENT ON FUNCTION haul.resubmit(uuid, text, text, jsonb, bigint[]) IS
   'Updates existing jobs from the matching lines of a submission, for users who want files now. Call it before '
   'submit(). p_done: numbers of the lines whose files exist; removes these lines. If p_options request a new download '
-  'of existing files, moves the jobs of the lines p_done to queue p_queue, so that finished_lines() finds these jobs '
-  'while jobs of this queue wait or run. If a job has the path of another line, the job takes over the content of that '
-  'line, in queue p_queue and batch p_batch. The job waits again, and its earlier attempts no longer count. It keeps '
-  'saved bytes of the same URL. Also removes the lines that jobs have taken over. p_options: as for submit(). Returns '
-  '{"taken_over": number of jobs, "unfinished": number of jobs that had not ended and keep their URL, "lines": number '
-  'of removed lines}. Raises HA003 if the queue does not exist, and HA004 for an invalid option. Raises HA007 if one '
-  'of these jobs is running or was just changed.';
+  'of existing files, also moves the jobs of the lines p_done to queue p_queue. If haul get is interrupted and runs '
+  'again, finished_lines() then still finds these jobs, and their files are not downloaded again. If a job has the '
+  'path of a line that is not in p_done, the job takes over the content of this line, in queue p_queue and batch '
+  'p_batch. The job waits again, and its earlier attempts no longer count. It keeps saved bytes of the same URL. Also '
+  'removes the lines that jobs have taken over. p_options: as for submit(). Returns {"taken_over": number of jobs, '
+  '"unfinished": number of jobs that had not ended and keep their URL, "lines": number of removed lines}. Raises HA003 '
+  'if the queue does not exist, and HA004 for an invalid option. Raises HA007 if one of these jobs is running or was '
+  'just changed.';
 
 CREATE OR REPLACE FUNCTION haul.detach(
   p_jobs bigint[], p_others bigint[], OUT free bigint[], OUT ended bigint, OUT completed bigint[])
@@ -134,8 +135,8 @@ RETURN CASE WHEN p_job.mirror IS NOT NULL AND p_job.url = p_url
   THEN haul.mirror_of(haul.url_in_use(p_job.url, p_job.options, p_job.mirror), p_options) END;
 COMMENT ON FUNCTION haul.mirror_kept(haul.job, text, jsonb) IS
   'Returns the mirror that a job continues to use after it takes over a line with this URL and these options. The '
-  'result is the number of this mirror in the new line. Returns NULL if the line does not name both the job''s own URL '
-  'and the mirror in use.';
+  'result is the number of this mirror in the new line. Returns NULL if the job uses no mirror, or if the line does '
+  'not name both the job''s own URL and the mirror in use.';
 
 CREATE OR REPLACE FUNCTION haul.take_over_lines(
   p_submission uuid, p_queue integer, p_batch integer, p_priority smallint, p_options jsonb, p_after interval,
@@ -149,8 +150,8 @@ BEGIN
   WITH asked AS (
     DELETE FROM haul.refresh f WHERE f.job = ANY (p_jobs) RETURNING f.job)
   SELECT p_completed || array_agg(a.job) INTO v_there FROM asked a;
-  -- Bytes from another URL are useful if only the query has changed or both URLs have the same strong ETag. Then the
-  -- worker compares these bytes with the new download. Some bytes must still be missing.
+  -- Keep saved bytes from another URL only if some bytes are still missing, and if only the query has changed or the
+  -- bytes have a strong ETag. Before the worker uses them, it compares some bytes, or the ETags, of both URLs.
   DELETE FROM haul.checkpoint c USING haul.staging s, haul.job j,
     LATERAL haul.url_in_use(j.url, j.options, j.mirror) AS u(url)
   WHERE s.submission = p_submission AND s.owner = ANY (p_jobs) AND j.id = s.owner AND c.job = j.id

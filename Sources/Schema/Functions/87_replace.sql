@@ -26,12 +26,13 @@ BEGIN
     owner = (SELECT d.job FROM haul.dedupe d
       WHERE d.store = v_queue.store AND d.path_digest = haul.path_digest(s.path))
   WHERE s.submission = p_submission AND s.line <= v_last;
-  -- Check only the lines of this step. Later lines have no owner, so no job takes over their content.
+  -- Check only the lines of this step. Later lines are not matched with jobs yet (owner is NULL), so no job takes over
+  -- their content.
   PERFORM haul.refuse_host((haul.lines_of_other_hosts(p_submission, v_last))[1]);
 
   DELETE FROM haul.staging s WHERE s.submission = p_submission AND s.line <= v_last AND EXISTS (
     SELECT FROM haul.job j WHERE j.id = s.owner AND j.url = s.url
-      -- A time in the future was written before the clock of the database was set back.
+      -- A time in the future was written before the clock of the database was set back, so it does not count.
       AND j.submitted_at BETWEEN (SELECT b.begun_at FROM haul.submission b WHERE b.id = p_submission)
         AND clock_timestamp());
   GET DIAGNOSTICS v_skipped = ROW_COUNT;
@@ -91,10 +92,10 @@ $$;
 COMMENT ON FUNCTION haul.replace(uuid, text, text, smallint, jsonb, interval, integer, boolean) IS
   'Gives existing jobs the content of new lines. If a job has the path of one of the first p_limit lines of a '
   'submission, the job takes over the content of this line, in this queue and batch. Call it before submit(). If the '
-  'job is running, asks its worker to stop it, and moves the line behind all others for a later call. p_unfinished: '
-  'true = completed and cancelled jobs stay as they are. Other arguments: as for submit(). Returns {"replaced": number '
-  'of jobs, "skipped": number of lines that repeat another line or whose jobs stay, "waiting": number of lines moved '
-  'behind all others, "moved": [{"batch": another batch, "jobs": number of jobs that left it}], "first" and "last": '
-  'lowest and highest id of the jobs that took over a line (null = none), "left": how many of these p_limit lines '
-  'remain for submit()}. Raises HA003 if the queue does not exist, and HA004 like submit(). Raises HA007 if the '
-  'submission has ended or, with p_unfinished, a job has just completed.';
+  'job is running, asks its worker to stop the job, and moves the line behind all others for a later call. '
+  'p_unfinished: true = completed and cancelled jobs stay as they are. Other arguments: as for submit(). Returns '
+  '{"replaced": number of jobs, "skipped": number of lines that repeat another line or whose jobs stay, "waiting": '
+  'number of lines moved behind all others, "moved": [{"batch": another batch, "jobs": number of jobs that left it}], '
+  '"first" and "last": lowest and highest id of the jobs that took over a line (null = none), "left": how many of '
+  'these p_limit lines remain for submit()}. Raises HA003 if the queue does not exist, and HA004 like submit(). Raises '
+  'HA007 if the submission has ended or, with p_unfinished, a job has just completed.';

@@ -1,6 +1,7 @@
 -- Commands of operators on jobs. Each function takes a selector, see check_selector(), and changes up to p_limit jobs
 -- per call. It returns the number of changed jobs and whether there may be more. If there are more, call the function
--- again, with the `sweep` of the first reply as p_sweep. If two operators steer the same batch, the later command wins.
+-- again, with the `sweep` of the first reply as p_sweep. If two operators steer the same batch, the later command wins,
+-- but a pause does not replace a cancellation.
 
 CREATE OR REPLACE FUNCTION haul.matches(
   p_selector jsonb, p_job bigint, p_state text, p_error text) RETURNS boolean
@@ -18,7 +19,7 @@ $$;
 COMMENT ON FUNCTION haul.matches(jsonb, bigint, text, text) IS
   'Returns whether a selector matches a job with this state and error (NULL = none). Ignores "ids" in the selector.';
 
--- Callers compare the ids before they call matches(), which looks the job up.
+-- Callers compare the ids before they call matches(), because matches() looks up each job.
 CREATE OR REPLACE FUNCTION haul.ids(p_selector jsonb) RETURNS bigint[]
 LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE WHEN p_selector ? 'ids' THEN

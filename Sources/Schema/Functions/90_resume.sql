@@ -58,7 +58,8 @@ BEGIN
   END IF;
   -- Only the first call withdraws pauses, and it withdraws all of them. A pause that comes between two calls is later
   -- than the resume, and wins. If a worker pauses a job while this call waits for the job's lease, the job is paused
-  -- before "since". A time in the future was written before the clock of the database was set back.
+  -- before "since". A time in the future was written before the clock of the database was set back. It counts as
+  -- earlier than "since".
   IF p_since IS NULL THEN
     v_back := haul.take_back_command(p_selector, 'pause', 'running');
     since := clock_timestamp();

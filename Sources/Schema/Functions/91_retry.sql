@@ -10,7 +10,8 @@ BEGIN
   v_jobs := haul.requeue(v_jobs, true);
   PERFORM haul.arm_jobs(v_jobs);
   PERFORM pg_notify('haul', 'queues:all');
-  -- haul verify calls this for one file after another, which may take hours.
+  -- haul verify calls this for one file after another, which may take hours. So calls within one day of each other
+  -- count as one command.
   PERFORM haul.note_operation('verify --requeue', 'missing and damaged files', cardinality(v_jobs), v_jobs,
     '1 day');
   RETURN cardinality(v_jobs);
@@ -47,11 +48,11 @@ BEGIN
     more := false;
     RETURN;
   END IF;
-  -- A running job with a cancel command counts as cancelled. Without the command, the job keeps running. If its worker
-  -- has already stopped the job, the job waits again. Only the first call withdraws commands, and it withdraws all of
-  -- them. A command that comes between two calls is later than the retry, and wins. If a worker ends a lease while this
-  -- call waits for that lease, the job ends before "since". A time in the future was written before the clock of the
-  -- database was set back.
+  -- A running job with a cancel command counts as cancelled. When the command has been withdrawn, the job keeps
+  -- running. If its worker has already stopped the job, the job waits again. Only the first call withdraws commands,
+  -- and it withdraws all of them. A command that comes between two calls is later than the retry, and wins. If a worker
+  -- ends a lease while this call waits for that lease, the job ends before "since". A time in the future was written
+  -- before the clock of the database was set back. It counts as earlier than "since".
   IF p_since IS NULL THEN
     v_back := haul.take_back_command(p_selector, 'cancel', 'cancelled');
     since := clock_timestamp();

@@ -92,7 +92,7 @@ BEGIN
           OR strpos(lower(coalesce((SELECT o.path FROM haul.outcome o WHERE o.job = j.id), j.path)), lower(p_text)) > 0
           OR strpos(lower(haul.redacted(haul.url_in_use(j.url, j.options, j.mirror))), lower(p_text)) > 0)
       ORDER BY j.id DESC);
-    -- This is NULL if there were fewer jobs, that is, at the end of the list.
+    -- This is NULL if fewer than v_limit jobs were found, that is, at the end of the list.
     older := v_near[v_limit];
     v_look := v_look - v_limit;
     EXIT WHEN older IS NULL OR cardinality(jobs) >= v_limit OR v_look <= 0;

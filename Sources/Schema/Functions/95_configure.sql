@@ -196,7 +196,8 @@ END
 $$;
 COMMENT ON FUNCTION haul.unblock_host(text) IS
   'Unblocks a host and clears its failures. Returns how many of its jobs still wait for their own start time, and in '
-  'how many seconds the first and the last of them are due. Raises HA003 if the host is unknown.';
+  'how many seconds the first and the last of them are due (NULL = there are none). Raises HA003 if the host is '
+  'unknown.';
 
 -- Claims pass due times in ascending order. A lane must not get a due time that they have already passed.
 CREATE OR REPLACE FUNCTION haul.wake_lanes(p_hosts integer[]) RETURNS void
@@ -205,7 +206,7 @@ BEGIN
   PERFORM FROM haul.lane l WHERE l.host = ANY (p_hosts) AND l.head IS NOT NULL
   ORDER BY l.host, l.queue, l.instance FOR UPDATE;
   -- A lane must not keep a later time while its host is full: when a transfer of the host ends, only parked lanes
-  -- (lanes without a due time) become due. The next claim parks this lane.
+  -- (lanes without a due time) become due. So make the lane due now, and the next claim parks it.
   UPDATE haul.lane l SET next_at = clock_timestamp() FROM haul.host h
   WHERE l.host = ANY (p_hosts) AND h.id = l.host AND l.head IS NOT NULL AND (l.next_at > clock_timestamp()
     OR l.next_at IS NULL AND h.in_flight < haul.places(h.cap, h.failures));

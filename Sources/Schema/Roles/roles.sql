@@ -1,5 +1,5 @@
--- The four roles. Roles belong to the whole cluster, so several databases may be migrated at the same moment. The
--- session that comes second finds the role and continues.
+-- The four roles. Roles belong to the whole cluster, and several databases may be migrated at the same time. So another
+-- session may have created a role already. Then this session continues with the existing role.
 DO $$
 DECLARE
   v_role text;

@@ -27,8 +27,8 @@ COMMENT ON TABLE haul.repeatable IS
   'group again only if its text has changed.';
 
 -- Earlier versions of Haul did not have these columns: the version of the program that applied the functions and views,
--- and the digests of the replaced texts. Because of them, an older program does not apply its own texts again unless it
--- is asked to.
+-- and the digests of the replaced texts. From these columns, an older program learns that its own texts were replaced.
+-- It applies them again only if an operator asks for it.
 DO $$
 BEGIN
   IF NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = 'haul.repeatable'::regclass AND attname = 'superseded') THEN

@@ -23,8 +23,7 @@ RETURN CASE WHEN CASE WHEN jsonb_typeof(p_options) = 'object' THEN EXISTS (
       WHEN 'number' THEN e.value::text !~ '^-?[0-9]{1,18}$'
       WHEN 'array' THEN jsonb_path_exists(e.value, '$[*] ? (@.type() <> "string")')
       ELSE jsonb_typeof(e.value) NOT IN ('string', 'boolean') END) ELSE true END THEN (
-  -- Earlier versions accepted these options. Show a value of the wrong kind as text, so that no list fails because of
-  -- such a value.
+  -- Earlier versions accepted values of the wrong kind. Show such a value as text, so that no list fails because of it.
   SELECT coalesce(jsonb_object_agg(e.key, CASE WHEN jsonb_typeof(e.value) IN ('string', 'boolean') THEN e.value
     ELSE to_jsonb(haul.redacted(e.value::text)) END), '{}')
   FROM jsonb_each(CASE WHEN jsonb_typeof(p_options) = 'object' THEN p_options
@@ -90,7 +89,8 @@ COMMENT ON COLUMN haul.jobs.worker IS 'Id of the worker that runs the job now; N
 COMMENT ON COLUMN haul.jobs.token IS 'Fencing token: the number of the job''s current lease; NULL = no lease.';
 COMMENT ON COLUMN haul.jobs.bytes IS 'Number of bytes downloaded so far. For a completed job, the size of the file.';
 COMMENT ON COLUMN haul.jobs.total IS 'Size of the complete file in bytes; NULL = unknown.';
-COMMENT ON COLUMN haul.jobs.durable IS 'Number of bytes that would survive if the worker crashed now.';
+COMMENT ON COLUMN haul.jobs.durable IS
+  'Number of bytes that would survive if the worker crashed now; NULL = none are saved.';
 COMMENT ON COLUMN haul.jobs.digest IS 'Digest of the finished file; NULL = none was verified or recorded.';
 COMMENT ON COLUMN haul.jobs.error IS 'Error class of a failed job; NULL = the job has not failed.';
 COMMENT ON COLUMN haul.jobs.message IS 'Error message of a failed job; NULL = the job has not failed.';
@@ -127,12 +127,13 @@ COMMENT ON COLUMN haul.running.attempt IS '1 for the first lease of the job, 2 f
 COMMENT ON COLUMN haul.running.token IS 'Fencing token: the number of the lease. Later leases have higher numbers.';
 COMMENT ON COLUMN haul.running.bytes IS 'Number of bytes downloaded so far.';
 COMMENT ON COLUMN haul.running.total IS 'Size of the complete file in bytes; NULL = unknown.';
-COMMENT ON COLUMN haul.running.durable IS 'Number of bytes that would survive if the worker crashed now.';
+COMMENT ON COLUMN haul.running.durable IS
+  'Number of bytes that would survive if the worker crashed now; NULL = none are saved.';
 COMMENT ON COLUMN haul.running.rate IS 'Current download rate in bytes per second.';
 COMMENT ON COLUMN haul.running.time_left IS
   'Estimated time until the download ends, at the current rate; NULL = unknown.';
 COMMENT ON COLUMN haul.running.started_at IS 'When the lease began.';
-COMMENT ON COLUMN haul.running.updated_at IS 'When the worker last reported progress.';
+COMMENT ON COLUMN haul.running.updated_at IS 'When the worker last reported progress; NULL = not yet.';
 COMMENT ON COLUMN haul.running.command IS
   '''cancel'' or ''pause'' if an operator requested it and the worker has not carried it out yet; NULL = none.';
 COMMENT ON COLUMN haul.running.batch IS 'Name of the batch that the job was submitted in; NULL = none.';

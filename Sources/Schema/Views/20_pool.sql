@@ -48,7 +48,7 @@ COMMENT ON COLUMN haul.workers.registered_at IS 'When the worker registered.';
 COMMENT ON COLUMN haul.workers.heartbeat_at IS 'Time of the worker''s last heartbeat.';
 COMMENT ON COLUMN haul.workers.expires_at IS 'When the worker''s leases expire if it sends no more heartbeats.';
 COMMENT ON COLUMN haul.workers.trouble IS
-  'Stores that the worker cannot write to now, with the reasons; NULL = none. No jobs are claimed for these stores.';
+  'Stores that the worker cannot write to now, with the reasons. It claims no jobs for these stores. NULL = none.';
 COMMENT ON COLUMN haul.workers.queues IS 'Queues that the worker claims jobs from; NULL = all queues of its stores.';
 COMMENT ON COLUMN haul.workers.schemes IS 'URL schemes that the worker downloads; NULL = unknown.';
 COMMENT ON COLUMN haul.workers.networks IS
@@ -244,7 +244,7 @@ COMMENT ON COLUMN haul.hosts.blocked_until IS
 COMMENT ON COLUMN haul.hosts.failures IS
   'Number of consecutive failures to reach the host. After a failure, only one job at a time tries the host, until the '
   'host answers.';
-COMMENT ON COLUMN haul.hosts.last_start IS 'When a job of the host last started.';
+COMMENT ON COLUMN haul.hosts.last_start IS 'When a job of the host last started; NULL = never.';
 COMMENT ON COLUMN haul.hosts.range_unsafe IS
   'Whether the host answered a range request wrongly within the last hour. During this hour, Haul sends no range '
   'requests for files in the URL directory of that request.';
@@ -329,9 +329,9 @@ COMMENT ON COLUMN haul.batches.bytes IS
 COMMENT ON COLUMN haul.batches.rate IS
   'Current rate of all the batch''s transfers in bytes per second, including transfers that have just ended.';
 COMMENT ON COLUMN haul.batches.time_left IS
-  'Estimated time until the batch ends, at the current rate. The estimate is at least the time that the slowest '
-  'running job needs. It assumes that a waiting file has the mean size of the completed files. NULL while paused_queue '
-  'has a value. Also NULL until 20 jobs or a quarter of the jobs have completed, unless all sizes are known.';
+  'Estimated time until the batch ends, at the current rate, but at least the time that the slowest running job needs. '
+  'Assumes that a waiting file has the mean size of the completed files. NULL while rate is 0 or paused_queue has a '
+  'value. Also NULL until 20 jobs or a quarter of the jobs have completed, unless all sizes are known.';
 COMMENT ON COLUMN haul.batches.submitted_at IS 'When the first jobs of the batch were submitted.';
 COMMENT ON COLUMN haul.batches.steering IS
   '''cancel'' or ''pause'' while Haul carries out an operator''s command on the whole batch. Meanwhile, no job of '

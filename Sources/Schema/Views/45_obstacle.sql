@@ -94,7 +94,7 @@ BEGIN
       GROUP BY 1, 2),
     needs AS MATERIALIZED (
       SELECT c.queue, c.host, c.job FROM concerning c UNION ALL SELECT a.queue, a.host, a.job FROM abandoned a),
-    -- Leave out the columns that count waiting jobs.
+    -- Leave out the columns that count waiting jobs, because they are slow.
     queues AS (
       SELECT q.queue, q.store, q.paused, q.running, q.max_running FROM haul.queues q
       WHERE q.queue IN (SELECT n.queue FROM needs n)),
@@ -232,14 +232,16 @@ END
 $$;
 COMMENT ON FUNCTION haul.causes(text[], bigint[], jsonb, boolean) IS
   'Returns why jobs do not start. Covers the jobs of the batches p_batches and the jobs p_jobs. p_ready: {"queue", '
-  '"host"}; the ready jobs of this queue and host also count. NULL = none. The result is {"waiting": number of waiting '
-  'jobs, "due": how many of the waiting jobs have no later start time, "free": number of due jobs that no cause '
-  'delays, "more": number of causes left out, "causes": up to 100 causes}. A cause is {"kind", "name", "jobs", "due", '
-  '"held": how many of its jobs are paused, "seconds", "reason", "running": number of jobs that run, "places": how '
-  'many may run, "leaderless": whether no maintenance runs, "attempt", "max_attempts", "max_wait", "start"}. If '
-  'p_silence is true, also finds silent workers and jobs of dead workers, and lists them first. Next come causes that '
-  'need an operator, then causes that pass without help. Within each group, causes of more jobs come first. A job may '
-  'have several causes. Reads all jobs of p_batches and p_jobs.';
+  '"host"}; the ready jobs of this queue and host also count; a missing key = any. NULL = none. The result is '
+  '{"waiting": number of waiting jobs, "due": how many of the waiting jobs have no later start time, "free": number of '
+  'due jobs that no cause delays, "more": number of causes left out, "causes": up to 100 causes}. A cause is {"kind", '
+  '"name", "jobs", "due", "held": how many of its jobs are paused, "seconds" and "reason": details that depend on '
+  '"kind", "running": number of jobs that run, "places": how many may run, "leaderless": whether no maintenance runs, '
+  '"attempt", "max_attempts" and "max_wait": of the scheduled job that starts next, "start": the options for a worker '
+  'that would help}. A key is null if it does not apply. If p_silence is true, also finds silent workers and jobs of '
+  'dead workers, and lists them first. Next come causes that need an operator, then causes that pass without help. '
+  'Within each group, causes of more jobs come first. A job may have several causes. Reads all jobs of p_batches and '
+  'p_jobs.';
 
 CREATE OR REPLACE FUNCTION haul.causes(p_batches text[], p_jobs bigint[], p_ready jsonb DEFAULT NULL) RETURNS json
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
