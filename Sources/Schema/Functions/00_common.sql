@@ -291,8 +291,8 @@ COMMENT ON FUNCTION haul.arm(integer[], integer[], integer[], smallint[], bigint
   'function for the lanes of rows that you have inserted into ready. Also call it for the lanes of a host that was '
   'full and allows more transfers again. Creates missing lanes. If a job comes before the first job of its lane, by '
   'priority and then by id, it becomes the first job. Locks rows of lane_key and then rows of lane, both in key order. '
-  'Call the function once per transaction, after everything else that waits for locks. Only haul get calls it more '
-  'often, because haul get has a queue of its own.';
+  'Call the function once per transaction, after everything else that waits for locks. Only haul get may call it more '
+  'often, because no other submission uses the lanes of its queue.';
 
 CREATE OR REPLACE FUNCTION haul.authenticate(p_worker bigint, p_secret text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$

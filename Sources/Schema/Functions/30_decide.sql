@@ -1,4 +1,4 @@
--- Must match the table of error classes in Sources/Reports/ErrorTable.swift and docs/errors.md.
+-- disposition() must match the table of error classes in Sources/Reports/ErrorTable.swift and docs/errors.md.
 CREATE OR REPLACE FUNCTION haul.disposition(p_error text) RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN CASE

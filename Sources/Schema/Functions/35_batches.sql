@@ -196,8 +196,8 @@ $$;
 COMMENT ON FUNCTION haul.end_sweep(integer) IS
   'Removes the pending command on a whole batch. Jobs that the command has already changed stay changed.';
 
--- The plan is pinned. Otherwise, on a table that has never been analysed, the planner would read and sort the whole
--- batch at each step.
+-- The settings of this function pin its plan. Otherwise, on a table that has never been analysed, the planner would
+-- read and sort the whole batch at each step.
 CREATE OR REPLACE FUNCTION haul.batch_jobs(p_batch integer, p_after bigint, p_last bigint, p_limit integer)
   RETURNS bigint[]
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off

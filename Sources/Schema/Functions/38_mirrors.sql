@@ -191,8 +191,8 @@ $$;
 COMMENT ON FUNCTION haul.use_mirrors(jsonb) IS
   'Switches jobs to another of their URLs. p_moves: [{"job", "mirror": number of the mirror, 0 = the job''s own URL, '
   '"next_host": id of the new host, "host_id": id of the old host, "in_trouble": whether the old host is in trouble, '
-  '"keeps": whether the new URL may continue the saved bytes}]. The caller must have ended the leases of these jobs. '
-  'Locks jobs by id.';
+  '"keeps": whether the job may continue its saved bytes from the new URL}]. The caller must have ended the leases of '
+  'these jobs. Locks jobs by id.';
 
 CREATE OR REPLACE FUNCTION haul.mirror_of(p_url text, p_options jsonb) RETURNS smallint
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$

@@ -233,7 +233,7 @@ BEGIN
     CROSS JOIN LATERAL (SELECT k.*, k.ctid AS place FROM haul.lease k WHERE k.ctid = u.place OFFSET 0) l
     JOIN endings e ON e.job = l.job AND e.token = l.token
     JOIN haul.job j ON j.id = l.job
-    -- A completed job does not need its host.
+    -- Do not read the host of a completed job, because its row is not needed.
     LEFT JOIN LATERAL haul.host_now(CASE WHEN e.result <> 'completed' THEN l.host END) h ON true
     LEFT JOIN haul.checkpoint c ON c.job = l.job
     LEFT JOIN haul.progress p ON p.job = l.job AND p.token = l.token
@@ -293,5 +293,5 @@ COMMENT ON FUNCTION haul.decide_endings(tid[], jsonb) IS
   'locked. p_endings: as for end_leases(). Returns a row for each lease, with the values from p_endings, the result of '
   'decide() and the following columns. wait_instance: the store instance (directory of a store) where the job waits; 0 '
   '= any. moves: whether turn_to_mirror() switches the job to another of its URLs. mirror: the number of the new URL '
-  'among the mirrors; 0 = the job''s own URL. next_host: the host that the job waits for. keeps: whether a mirror may '
-  'continue the saved bytes. Changes and locks nothing.';
+  'among the mirrors; 0 = the job''s own URL. next_host: the host that the job waits for. keeps: whether the job may '
+  'continue its saved bytes from another URL. Changes and locks nothing.';

@@ -190,7 +190,7 @@ BEGIN
     EXIT WHEN claimed >= p_free_slots;
     contended := contended OR v_claim.held;
     IF v_queue.max_running IS NOT NULL THEN
-      wait := least(wait, 1);  -- no notification comes when a running job ends
+      wait := least(wait, 1);  -- a job that ends makes room in the queue, but sends no notification
     END IF;
     -- The worker can take more. Did other sessions lock due jobs? When is the next job due?
     SELECT nullif(min(n.next_at), 'infinity') - clock_timestamp() INTO v_next

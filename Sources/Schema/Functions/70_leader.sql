@@ -1,7 +1,7 @@
--- If there was a gap of more than 3 s between maintenance rounds, or the server was restarted or crashed, the workers
--- were probably not at fault. So rescue() rescues no jobs for one lease_expiry() (a grace period). But if a worker's
--- heartbeats arrived throughout the gap, the database was up and only the leader was away. Then rescues start without
--- delay.
+-- If there was a gap of more than 3 s between maintenance rounds, or the server was restarted or crashed, missing
+-- heartbeats are probably not the fault of the workers. So rescue() rescues no jobs for one lease_expiry() (a grace
+-- period). But if a worker's heartbeats arrived throughout the gap, the database was up and only the leader was away.
+-- Then rescues start without delay.
 CREATE OR REPLACE FUNCTION haul.rescue() RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET lock_timeout = '200ms' AS $$

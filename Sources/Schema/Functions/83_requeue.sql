@@ -54,7 +54,7 @@ BEGIN
       HINT = 'Submit the URL of the job again to an existing queue.';
   END IF;
   PERFORM haul.forgive(v_jobs);
-  -- No bytes are saved, so the first URL is as good as any.
+  -- Jobs without saved bytes start again with their own URL, not with a mirror.
   UPDATE haul.job j SET mirror = NULL, host = coalesce(haul.host_id(j.url), j.host)
   WHERE j.id = ANY (v_jobs) AND j.mirror IS NOT NULL AND NOT p_completed
     AND NOT EXISTS (SELECT FROM haul.checkpoint c WHERE c.job = j.id);

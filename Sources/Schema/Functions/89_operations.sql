@@ -54,7 +54,7 @@ BEGIN
     RETURN;
   END IF;
   INSERT INTO haul.operation (at, ended_at, login, pid, action, target, jobs, first_jobs, batches)
-  -- The command began before it changed its first job.
+  -- The command began when this statement began, before it changed its first job.
   VALUES (statement_timestamp(), clock_timestamp(), session_user, pg_backend_pid(), p_action, v_target, p_jobs,
     coalesce(p_first[:100], '{}'), v_batches)
   RETURNING id INTO v_id;

@@ -40,8 +40,8 @@ COMMENT ON FUNCTION haul.first_ready(boolean, integer, integer, integer) IS
   'priority, the oldest come first. p_interrupted: true = only jobs with a part file, false = only the others. '
   'p_queue: only jobs of this queue; NULL = any. p_host: only jobs of this host; NULL = any.';
 
--- Finds the oldest waiting job of each queue. Reads only the first job of each priority of a lane, which is two index
--- entries for most lanes, however many jobs wait.
+-- Finds the oldest waiting job of each queue. Reads only the first job of each priority in each lane. For most lanes,
+-- it reads two index entries, however many jobs wait.
 CREATE OR REPLACE FUNCTION haul.oldest_ready() RETURNS TABLE (queue integer, job bigint, submitted_at timestamptz)
 LANGUAGE plpgsql STABLE ROWS 10 SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off
@@ -73,7 +73,7 @@ COMMENT ON FUNCTION haul.oldest_ready() IS
 -- would read all of it.
 CREATE OR REPLACE FUNCTION haul.first_jobs(p_selector jsonb, p_limit integer) RETURNS bigint[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
--- Makes a plan for each call, without the conditions that the selector does not have.
+-- PostgreSQL plans each call, and leaves out the conditions that the selector does not have.
 SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
   v_ids bigint[] := haul.ids(p_selector);

@@ -116,12 +116,12 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp
   SELECT format('process %s of %s', a.pid, a.usename),
     (SELECT clock_timestamp()) - coalesce(a.xact_start, a.failed_at)
   FROM (
-    -- An open transaction that has failed has lost its start time.
+    -- An open transaction that has failed has lost its start time, so use the time of the failure.
     SELECT n.*, CASE WHEN n.state = 'idle in transaction (aborted)' THEN n.state_change END AS failed_at
     FROM pg_stat_activity n) a
   WHERE a.datname IS NOT NULL AND a.usename IS NOT NULL AND a.pid <> pg_backend_pid()
     AND coalesce(a.backend_type, 'client backend') = 'client backend'
-    -- Every role may see this lock. A session holds it until its transaction ends or fails.
+    -- Every role may see locks of the type virtualxid. A session holds this lock until its transaction ends or fails.
     AND (coalesce(a.xact_start, a.failed_at) IS NOT NULL
       OR coalesce(a.state, 'disabled') = 'disabled' AND EXISTS (SELECT FROM pg_locks l
       WHERE l.locktype = 'virtualxid' AND l.mode = 'ExclusiveLock' AND l.pid = a.pid))
