@@ -28,7 +28,7 @@ static inline struct MHD_Daemon *haul_http_start(int listening, struct haul_http
                           MHD_OPTION_END);
 }
 
-/// MHD_get_connection_info(3): the connection's socket, or -1.
+/// MHD_get_connection_info(3): the connection's socket, or -1 if it is not known.
 static inline int haul_http_socket(struct MHD_Connection *connection) {
   const union MHD_ConnectionInfo *info =
       MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);

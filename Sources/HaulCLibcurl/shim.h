@@ -4,7 +4,7 @@
 #define CURL_DISABLE_TYPECHECK 1
 #include <curl/curl.h>
 
-/// TLS 1.2 or newer.
+/// The value of CURLOPT_SSLVERSION for TLS 1.2 or newer.
 static const long haul_tls_1_2 = CURL_SSLVERSION_TLSv1_2;
 
 /// curl_easy_setopt(3) for options that take a long.
@@ -32,28 +32,28 @@ static inline CURLcode haul_easy_set_list(CURL *easy, CURLoption option, struct 
   return curl_easy_setopt(easy, option, value);
 }
 
-/// CURLOPT_HEADERFUNCTION, CURLOPT_WRITEFUNCTION.
+/// curl_easy_setopt(3) for CURLOPT_HEADERFUNCTION and CURLOPT_WRITEFUNCTION.
 static inline CURLcode haul_easy_set_receive(CURL *easy, CURLoption option,
                                              size_t (*function)(char *, size_t, size_t, void *)) {
   return curl_easy_setopt(easy, option, function);
 }
 
-/// CURLOPT_OPENSOCKETFUNCTION.
+/// curl_easy_setopt(3) for CURLOPT_OPENSOCKETFUNCTION.
 static inline CURLcode haul_easy_set_open_socket(CURL *easy, curl_opensocket_callback function) {
   return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, function);
 }
 
-/// CURLOPT_CLOSESOCKETFUNCTION.
+/// curl_easy_setopt(3) for CURLOPT_CLOSESOCKETFUNCTION.
 static inline CURLcode haul_easy_set_close_socket(CURL *easy, curl_closesocket_callback function) {
   return curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, function);
 }
 
-/// CURLOPT_PREREQFUNCTION.
+/// curl_easy_setopt(3) for CURLOPT_PREREQFUNCTION.
 static inline CURLcode haul_easy_set_before_request(CURL *easy, curl_prereq_callback function) {
   return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, function);
 }
 
-/// CURLOPT_SSL_CTX_FUNCTION.
+/// curl_easy_setopt(3) for CURLOPT_SSL_CTX_FUNCTION.
 static inline CURLcode haul_easy_set_tls_context(CURL *easy, curl_ssl_ctx_callback function) {
   return curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, function);
 }

@@ -36,12 +36,12 @@ static inline int haul_renameat2(int from_directory, const char *from, int to_di
   return (int)syscall(SYS_renameat2, from_directory, from, to_directory, to, flags);
 }
 
-/// fallocate(2) from 0 with FALLOC_FL_KEEP_SIZE. Returns 0 or the error number.
+/// Reserves `length` bytes from offset 0: fallocate(2) with FALLOC_FL_KEEP_SIZE. Returns 0 or the error number.
 static inline int haul_reserve(int descriptor, int64_t length) {
   return fallocate(descriptor, FALLOC_FL_KEEP_SIZE, 0, length) == 0 ? 0 : errno;
 }
 
-/// futimens(2): the time of the last change, in seconds since 1970. Returns 0, or -1 with errno.
+/// Sets the modification time of a file, in seconds since 1970: futimens(2). Returns 0, or -1 with errno.
 static inline int haul_set_modified(int descriptor, int64_t seconds) {
   const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = (time_t)seconds}};
   return futimens(descriptor, times);

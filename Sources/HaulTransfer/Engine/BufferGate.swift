@@ -1,5 +1,5 @@
 /// Gives buffers to exchanges, and makes an exchange wait if none is free. When buffers come back, the gate wakes only as many
-/// exchanges as can get one, starting with the longest wait. Use it on the engine thread only.
+/// exchanges as can get one, starting with the exchange that has waited longest. Use it on the engine thread only.
 final class BufferGate {
   private let pool: BufferPool
   private var waiting: [RunningExchange] = []

@@ -52,9 +52,9 @@ import Synchronization
 ///
 /// When all buffers are in use, exchanges (requests with their responses) pause until a ``BodySink`` returns a buffer. Memory
 /// use thus stays bounded even if the disk is slow. A share is the group of exchanges that write to the same disk. One disk
-/// that hangs must not take all buffers. A share therefore gets at most twice the number of buffers that are free (dynamic
-/// thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). A share that holds no buffer always gets
-/// one.
+/// that hangs must not take all buffers. A share therefore gets another buffer only while it holds fewer than twice as many
+/// buffers as are free (dynamic thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). A share that
+/// holds no buffer always gets one.
 package final class BufferPool: Sendable {
   private struct State {
     var free: [Block] = []

@@ -1,8 +1,8 @@
 import HaulSystem
 
 extension Engine.Configuration {
-  /// Returns this configuration with the request's own time-outs, none longer than ``Duration/longest``, and the request's
-  /// proxy.
+  /// Returns this configuration with the request's own time-outs, none longer than ``Duration/longest``, and the proxy for this
+  /// request.
   func overridden(by request: ExchangeRequest) -> Self {
     var limits = self
     if let time = request.connectTimeout { limits.connectTimeout = time }

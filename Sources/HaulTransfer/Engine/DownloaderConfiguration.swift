@@ -12,7 +12,7 @@ public struct DownloaderConfiguration: Sendable {
   /// The lowest accepted average rate of a body, in bytes per second. Without this limit, a slow server could occupy one of the
   /// concurrent downloads forever. Default: 100 bytes per second.
   public var stallFloor: Int64 = 100
-  /// The number of bytes that a body must receive in each ``stallTime``.
+  /// The number of bytes of a body that must arrive in each ``stallTime``.
   var stallQuota: Int64 { Int64(clamped: stallTime / .seconds(1) * Double(stallFloor)) }
   /// The maximum number of idle connections kept for reuse. Default: 128.
   public var maxConnections = 128

@@ -1,7 +1,8 @@
 internal import HaulCLibcurl
 import HaulSystem
 
-/// A `CURL` handle. It is set up once for an engine, and serves one exchange after another if this libcurl allows that.
+/// A `CURL` handle. It is set up once for an engine, and serves one exchange after another if the version of libcurl allows
+/// that; see ``isReusable``.
 ///
 /// Reuse keeps libcurl's memory, which is costly to allocate, but no state of an exchange: URL, fields and context are set
 /// again each time.
@@ -20,7 +21,7 @@ import HaulSystem
 
   /// Creates a handle.
   ///
-  /// - Throws: `.io` if this libcurl refuses an option that safety depends on.
+  /// - Throws: `.io` if libcurl cannot create a handle, or if this version refuses one of the options.
   init(_ configuration: Engine.Configuration, _ watch: EngineWatchdog) throws(TransferError) {
     guard let raw = unsafe curl_easy_init() else {
       throw TransferError(.io, "libcurl cannot prepare a request")
@@ -45,14 +46,14 @@ import HaulSystem
   /// Sets the options that differ between exchanges. `file` is nil for HTTP, `limits` are the limits of the exchange, and
   /// `isFresh` asks for a new connection. The exchange's callbacks get `context`.
   ///
-  /// - Throws: `.protocol` for a request field that would break the request's head.
+  /// - Throws: `.protocol` for a request field that would break the request's head; `.io` if libcurl refuses an option.
   func prepare(
     _ request: ExchangeRequest, file: FileRequest?, limits: Engine.Configuration, isFresh: Bool,
     context: UnsafeMutableRawPointer?
   ) throws(TransferError) {
     unsafe curl_slist_free_all(fields)
     unsafe fields = nil
-    // libcurl joins this value and the cookies that it has into one field.
+    // libcurl joins these values and its own cookies into one Cookie field.
     let cookies = request.fields.filter { $0.isNamed("cookie") }.map(\.value)
     for field in request.fields where !field.isNamed("cookie") { try append(field) }
     try prepare(body: request)
@@ -65,7 +66,7 @@ import HaulSystem
     try set(CURLOPT_SSLCERT, request.certificate?.path)
     try set(CURLOPT_SSLKEY, request.certificate?.keyPath)
     try set(CURLOPT_COOKIE, cookies.isEmpty ? nil : cookies.joined(separator: "; "))
-    // Cookies of an earlier exchange belong to another job.
+    // Remove the cookies of an earlier exchange, which may belong to another job.
     try set(CURLOPT_COOKIELIST, "ALL")
     for cookie in request.cookies { try set(CURLOPT_COOKIELIST, cookie) }
     try prepare(proxy: limits)
@@ -114,8 +115,8 @@ import HaulSystem
   }
 
   /// Sets the login and the first byte for FTP and SFTP. For HTTP, sets only a Digest login, because Haul sends ranges and
-  /// Basic logins as fields. Clears everything else, because libcurl would send the login of an earlier exchange. FTP and SFTP
-  /// passwords go only over TLS or SSH. The SSH agent is not used.
+  /// Basic logins as fields. Clears the other options, because libcurl would otherwise use the login of an earlier exchange.
+  /// FTP and SFTP passwords go only over TLS or SSH. The SSH agent is not used.
   private func prepare(
     _ file: FileRequest?, _ request: ExchangeRequest, stallTime: Duration
   ) throws(TransferError) {
@@ -129,8 +130,8 @@ import HaulSystem
     try set(CURLOPT_USE_SSL, Int((needsTLS ? CURLUSESSL_ALL : CURLUSESSL_NONE).rawValue))
     try set(CURLOPT_SSH_AUTH_TYPES, Int(authentication))
     try set(CURLOPT_HTTPAUTH, Int(request.digest == nil ? HAUL_AUTH_BASIC : HAUL_AUTH_DIGEST))
-    // At the end of an SFTP file, libcurl 7.88 blocks until the server answers (`ssh_block_statemach`). These options limit
-    // that time. They do not apply while the transfer is paused.
+    // At the end of an SFTP file, libcurl 7.88 blocks until the server answers (`ssh_block_statemach`). The next two options
+    // limit that time. They do not apply while the transfer is paused.
     let seconds = min(max(1, stallTime.milliseconds / 1000), 65_535)
     try set(CURLOPT_LOW_SPEED_LIMIT, file == nil ? 0 : 1)
     try set(CURLOPT_LOW_SPEED_TIME, file == nil ? 0 : seconds)
@@ -139,7 +140,7 @@ import HaulSystem
       CURLOPT_RESUME_FROM_LARGE)
   }
 
-  /// Returns the `context` that `prepare` got for this `CURL`.
+  /// Returns the `context` that `prepare` set for the handle `raw`; nil if it set none.
   static func context(of raw: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     var context: UnsafeMutableRawPointer?
     _ = unsafe haul_easy_get_pointer(raw, CURLINFO_PRIVATE, &context)
@@ -194,10 +195,10 @@ import HaulSystem
     Int(CURL_HTTP_VERSION_2_0): "HTTP/2",
   ]
 
-  /// Lets a paused exchange receive again. libcurl may call back before this returns.
+  /// Lets a paused exchange receive again. libcurl may call the callbacks before this function returns.
   func unpause() {
-    // This fails if there is no connection yet, and then there is no pause to end. It also fails if the callback ended the
-    // exchange; the exchange has recorded this.
+    // curl_easy_pause fails if there is no connection yet; then there is no pause to end. It also fails if a callback ended the
+    // exchange. The exchange has then recorded its end.
     _ = unsafe curl_easy_pause(raw, CURLPAUSE_CONT)
   }
 
@@ -247,7 +248,7 @@ import HaulSystem
     // The proxy does not get the origin's fields, and the origin does not get the proxy's.
     try set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
     try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-    // Ask for the time of an FTP or SFTP file. Fetch an FTP file from the address of the control connection.
+    // Ask for the time when an FTP or SFTP file was last changed. Fetch an FTP file from the address of the control connection.
     try set(CURLOPT_FILETIME, 1)
     try set(CURLOPT_FTP_SKIP_PASV_IP, 1)
     try set(CURLOPT_SERVER_RESPONSE_TIMEOUT, configuration.responseTimeout.milliseconds / 1000)

@@ -53,7 +53,7 @@ final class EngineMailbox: Sendable {
     state.withLock { state in
       guard let multi = unsafe state.multi else { return false }
       state.messages.append(message)
-      // The lock keeps close() from running in between. One wake-up is enough for all messages that follow.
+      // The lock keeps close() from running in between. One wake-up is enough for all messages until the thread takes them.
       if state.messages.count == 1 { unsafe curl_multi_wakeup(multi) }
       return true
     }

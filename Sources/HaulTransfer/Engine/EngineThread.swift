@@ -39,7 +39,7 @@ import HaulSystem
 
   /// Creates the multi handle, and starts the thread that owns it from then on.
   ///
-  /// - Throws: `.io`
+  /// - Throws: `.io` if libcurl or the thread cannot start, or if libcurl refuses an option.
   static func start(_ configuration: Engine.Configuration) throws(TransferError) -> EngineMailbox {
     guard isReady, let multi = unsafe curl_multi_init() else {
       throw TransferError(.io, "cannot start libcurl")
@@ -156,7 +156,8 @@ import HaulSystem
     exchange.order.continuation.resume(returning: exchange.finish(finished))
   }
 
-  /// Ends the exchanges that libcurl has finished, or starts them again where that helps.
+  /// Ends the exchanges that libcurl has finished. Starts an exchange again if a reused connection failed, or if libcurl could
+  /// not read the response's length.
   private func settle() {
     var left: Int32 = 0
     while let message = unsafe curl_multi_info_read(multi, &left) {

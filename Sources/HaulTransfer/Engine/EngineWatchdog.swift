@@ -4,7 +4,7 @@ import Synchronization
 /// Breaks the connections of an engine thread that does not return from libcurl.
 ///
 /// libssh2 1.10 can read forever without a callback. This happens if sshd loses the process that sends a file but keeps the
-/// connection: the channel ends inside a packet, and libssh2 waits for the rest. Only the end of the connection stops this.
+/// connection: the channel ends inside a packet, and libssh2 waits for the rest. Only the end of the connection ends this wait.
 ///
 /// A turn is one pass of the thread through its loop. Clock: `ContinuousClock`.
 final class EngineWatchdog: Sendable {
@@ -49,7 +49,7 @@ final class EngineWatchdog: Sendable {
     }
   }
 
-  /// Calls `look` every half ``limit`` until the task is cancelled.
+  /// Calls `look` again and again, after pauses of half of ``limit``, until the task is cancelled.
   func keepLooking() async {
     while (try? await Task.sleep(for: limit / 2)) != nil { look(now: .now) }
   }

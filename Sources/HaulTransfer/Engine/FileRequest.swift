@@ -2,7 +2,7 @@
 ///
 /// With that head, the decision table treats these files like HTTP ones. The validator is an entity tag made of size and time:
 /// a download resumes if both are unchanged. A time within the last minute makes a weak tag, since two changes within a second
-/// look the same (RFC 9110 §8.8.2.2). Without size or time there is no tag.
+/// look the same (RFC 9110 §8.8.2.2). If the size or the time is unknown, there is no tag.
 struct FileRequest: Sendable, Equatable {
   /// The server's facts about the file.
   struct Facts: Sendable, Equatable {
@@ -40,7 +40,7 @@ struct FileRequest: Sendable, Equatable {
     known = fields.first { $0.isNamed("If-None-Match") }?.value
   }
 
-  /// Returns the head for a response whose body begins, or is empty.
+  /// Returns the head of a response, when its body begins or when it has ended without a byte.
   ///
   /// - Returns: the head, and the number of wanted body bytes; nil for all bytes.
   func head(_ facts: Facts, now: HTTPDate) -> (HeadParser.Parsed, wanted: Int64?) {
@@ -71,7 +71,7 @@ struct FileRequest: Sendable, Equatable {
     case .beyondEnd:
       if let length = facts.length { fields.append(.init("Content-Range", "bytes */\(length)")) }
       return parsed(416, fields, .noBody)
-    // The server does not say which bytes these are.
+    // A 206 without Content-Range does not show which bytes it carries, so Haul requests the whole file (row 1).
     case .noRanges: return parsed(206, fields, .noBody)
     }
   }

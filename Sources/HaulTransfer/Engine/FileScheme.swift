@@ -1,6 +1,6 @@
 extension Engine.Configuration {
-  /// Checks an FTP or SFTP request: the URL must name a file, and the connection must prove the server's identity and hide the
-  /// password.
+  /// Checks an FTP or SFTP request: the scheme must be allowed, the URL must name a file, and there must be no proxy. SFTP also
+  /// needs a known hosts file and a login. Does nothing for HTTP.
   ///
   /// - Throws: `blocked_url`, `proxy`, `tls` or `no_credential`.
   func requireFile(of request: ExchangeRequest) throws(TransferError) {

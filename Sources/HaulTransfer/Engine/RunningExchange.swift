@@ -2,8 +2,8 @@ import HaulSystem
 
 /// An exchange that the engine's multi handle contains now. Used on the engine thread only.
 ///
-/// libcurl's callbacks end here, and no C types leave this class. Haul's own reasons to end are kept in `ending`, because
-/// libcurl reports all of them as "write error" or "could not connect".
+/// This class handles libcurl's callbacks, and passes on no C types. Haul's own reasons to end the exchange are kept in
+/// `ending`, because libcurl reports all of them as "write error" or "could not connect".
 final class RunningExchange {
   let easy: EasyHandle
   let order: PendingExchange
@@ -16,7 +16,7 @@ final class RunningExchange {
   let limits: Engine.Configuration
   /// The request for FTP or SFTP; nil for HTTP.
   let file: FileRequest?
-  /// The number of body bytes to read, if libcurl would read more than these; otherwise nil.
+  /// The number of body bytes that are still wanted, if libcurl would read more; otherwise nil.
   private var wanted: Int64?
   /// The decoder of a chunked body that libcurl does not recognize as chunked; otherwise nil.
   private(set) var chunks: ChunkDecoder?
@@ -32,18 +32,18 @@ final class RunningExchange {
   private var gatheringSince: ContinuousClock.Instant
   private var watch: StallWatch
   private var brakes: Brakes = []
-  /// Whether the gate has released the exchange and the exchange has not taken its piece yet.
+  /// Whether the gate has released the exchange and the exchange has not taken its next piece of the body yet.
   private var hasTurn = false
   private(set) var bytes: Int64 = 0
   private(set) var openedSockets: [Int32] = []
   /// The error number of the last failed attempt to get a socket; 0 if none failed.
   private(set) var socketError: Int32 = 0
   private(set) var connectedTo: String?
-  /// The watch for close_notify. Set if only the end of a TLS connection ends the body.
+  /// The watch for close_notify. Nil unless only the end of a TLS connection shows the end of the body.
   private(set) var tlsEnd: TLSEnd?
   /// The addresses that the policy refused, in the order they were met.
   private(set) var refused: [IPAddress] = []
-  /// Haul's own reason to end the exchange; nil while it runs.
+  /// Haul's own reason to end the exchange; nil if Haul has none.
   private(set) var ending: ExchangeOutcome?
 
   init(
@@ -68,7 +68,7 @@ final class RunningExchange {
 
   // MARK: - Calls from libcurl
 
-  /// Returns whether the exchange may connect to `address`. If false, the exchange must end.
+  /// Returns whether the exchange may connect to `address`. If false, libcurl tries the next address.
   func mayConnect(to address: IPAddress?) -> Bool {
     if limits.proxy != nil { return true }
     return isAllowed(address)
@@ -107,7 +107,7 @@ final class RunningExchange {
 
   /// Takes a header line. Returns false if the exchange must end.
   func receiveHeader(_ line: String) -> Bool {
-    // These are replies of an FTP server, which libcurl handles.
+    // For FTP, these lines are the server's replies, which libcurl handles.
     if file != nil { return true }
     do throws(TransferError) {
       guard let parsed = try parser.take(line) else { return true }
@@ -163,7 +163,7 @@ final class RunningExchange {
     return true
   }
 
-  /// Makes a head from the facts about the file that are known now.
+  /// Makes a head from the known facts about the file, and passes it to the sink.
   ///
   /// - Returns: false if the exchange must end.
   private func receiveFile(_ file: FileRequest, _ facts: FileRequest.Facts) -> Bool {
@@ -242,8 +242,8 @@ final class RunningExchange {
     brake(.pool, false)
   }
 
-  /// Continues after the gate released the exchange. The exchange takes its next piece whatever the rates are then, so that no
-  /// exchange starves.
+  /// Continues after the gate released the exchange. The exchange takes its next piece even if a rate limit is reached again by
+  /// then, so that no exchange starves.
   func takeTurn() {
     hasTurn = true
     brake(.rate, false)
@@ -306,7 +306,7 @@ final class RunningExchange {
     ending = .rejected
   }
 
-  /// Whether an FTP or SFTP exchange ended without any byte, so that its end supplies the head.
+  /// Whether an FTP or SFTP exchange ended without any byte. Its head then comes from libcurl's result.
   private func isAnswer(_ finished: CurlEnd) -> Bool {
     file != nil && parsed == nil && ending == nil && (finished.isOK || finished.refusal != nil)
   }

@@ -1,8 +1,8 @@
 /// Detects an exchange that is too slow for too long.
 ///
 /// The complete head must arrive within `limit`. Then `quota` bytes of the body must arrive within each `limit`; the count
-/// starts again when they have arrived. The time does not run during a pause, which `CURLOPT_LOW_SPEED_TIME` cannot guarantee
-/// before the head. Clock: `ContinuousClock`.
+/// starts again when they have arrived. The time does not run during a pause. libcurl's `CURLOPT_LOW_SPEED_TIME` cannot
+/// guarantee this before the head. Clock: `ContinuousClock`.
 struct StallWatch {
   private let limit: Duration
   private let quota: Int64

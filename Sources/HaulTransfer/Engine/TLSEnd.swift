@@ -2,7 +2,7 @@ internal import HaulCLibcrypto
 internal import HaulCLibcurl
 internal import Synchronization
 
-/// Watches whether the peer of a TLS connection announces its end (close_notify, RFC 8446 §6.1).
+/// Watches whether the peer of a TLS connection announces the end of the connection (close_notify, RFC 8446 §6.1).
 ///
 /// A body without length is complete only after close_notify (RFC 9112 §9.8); otherwise an attacker on the network could cut
 /// it. libcurl 7.88 with OpenSSL 3 does not distinguish a connection that was cut from one that was closed, and frees the
@@ -27,7 +27,8 @@ final class TLSEnd {
   /// Whether the peer has sent close_notify.
   var isSaid: Bool { Self.said.withLock { $0[session] == true } }
 
-  /// The callback of SSL_CTX_set_info_callback(3). The value of an alert is its level and, in the lower byte, its description.
+  /// The callback of SSL_CTX_set_info_callback(3). For an alert, the lower byte of `value` is the description, and the byte
+  /// above is the level.
   fileprivate static let note: @convention(c) (OpaquePointer?, Int32, Int32) -> Void = {
     session, event, value in
     guard event == SSL_CB_READ | SSL_CB_ALERT, value & 0xff == SSL3_AD_CLOSE_NOTIFY else { return }
