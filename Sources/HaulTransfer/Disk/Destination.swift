@@ -223,8 +223,8 @@ package struct Destination: Sendable {
   /// Finds the file that an earlier call of ``place(part:of:at:in:policy:)`` may have renamed to `path` or to a numbered name.
   /// The process that made that call may have died before it confirmed the rename.
   ///
-  /// - Returns: The path of the file for which `isWanted` returns true; nil if there is no such file. This function checks
-  ///   numbered names up to the first free one.
+  /// - Returns: The path of the file for which `isWanted` returns true; nil if there is no such file. With the policy `rename`,
+  ///   this function also checks numbered names up to the first free one.
   package func find(
     _ path: RelativePath, policy: CollisionPolicy,
     where isWanted: (PartFile) throws(TransferError) -> Bool

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// A cache of the directories below a root whose paths are durable, because this process has synced every entry on them. A
-/// directory that has replaced a cached one is not in the cache.
+/// A cache of the directories below a root whose paths are durable, because this process has synced every directory entry on
+/// the path. A directory that has replaced a cached one is not in the cache.
 final class DurableDirectories: Sendable {
   /// The maximum number of remembered directories. Haul syncs a forgotten directory once more.
   private static let limit = 4096

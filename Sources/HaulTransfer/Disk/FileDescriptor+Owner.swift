@@ -35,7 +35,7 @@ extension FileDescriptor {
       + SystemUser.word(geteuid())
   }
 
-  /// Creates a directory in this one. If root creates it, it gets the owner of this directory, so that the owner's
+  /// Creates a directory in this one. If root creates it, the new directory gets the owner of this one, so that the owner's
   /// programs can write there. (mkdirat(2), fchown(2))
   ///
   /// - Returns: 0 or the error number.

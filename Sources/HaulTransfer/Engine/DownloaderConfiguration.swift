@@ -50,8 +50,8 @@ public struct DownloaderConfiguration: Sendable {
   /// The allowed URL schemes, in lower case. Default: http and https. You can add ftp, ftps and sftp; sftp needs
   /// ``DownloadOptions/login``. A redirect may lead only to http and https.
   public var allowedSchemes: Set<String> = ["http", "https"]
-  /// The file of accepted SFTP host keys, in the format of OpenSSH's `known_hosts`. Haul refuses servers with any other key.
-  /// ``Downloader/init(_:monitor:)`` fails if the file cannot be read.
+  /// The file of accepted SFTP host keys, in the format of OpenSSH's `known_hosts`. Haul refuses servers with any other key. If
+  /// it is nil, every SFTP download fails. ``Downloader/init(_:monitor:)`` fails if the file cannot be read.
   public var knownHosts: String?
   /// The host names to resolve without DNS, each as `host:port:address` (libcurl: CURLOPT_RESOLVE).
   public var resolve: [String] = []

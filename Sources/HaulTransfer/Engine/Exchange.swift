@@ -20,7 +20,7 @@ package struct ExchangeRequest: Sendable {
   /// The cookies that libcurl may send, each as a line of the Netscape format. libcurl chooses by host, path, scheme and
   /// expiry, and adds the cookies that the server sets.
   package var cookies: [String] = []
-  /// The client certificate, for servers that ask for one in the TLS handshake.
+  /// The client certificate, for servers that ask for one in the TLS handshake; nil for none.
   package var certificate: ClientCertificate?
   /// The user and password for HTTP Digest (RFC 7616); nil to send none. (libcurl: CURLAUTH_DIGEST)
   package var digest: Login?
@@ -43,7 +43,7 @@ package struct ExchangeRequest: Sendable {
   /// CURLOPT_IGNORE_CONTENT_LENGTH)
   var engineReadsLength = false
   /// The key of the share: exchanges with the same key share a part of the engine's buffers. Use the same key for all exchanges
-  /// that write to the same disk.
+  /// that write to the same disk. Exchanges with the key nil form one share, too.
   package var share: ObjectIdentifier?
 
   /// Creates a request.

@@ -26,7 +26,7 @@ struct FileRequest: Sendable, Equatable {
   /// The last byte to fetch; nil for the end of the file.
   let last: Int64?
   private let isRange: Bool
-  /// The value of If-None-Match.
+  /// The value of If-None-Match; nil if the request has none.
   private let known: String?
 
   /// Reads a request from its fields: Range, as ``TransferState`` writes it, and If-None-Match. If-Range is ignored, because

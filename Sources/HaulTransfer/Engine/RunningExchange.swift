@@ -22,7 +22,7 @@ final class RunningExchange {
   private(set) var chunks: ChunkDecoder?
   private var parser: HeadParser
   private(set) var parsed: HeadParser.Parsed?
-  /// The 401 response that libcurl answers by itself. It becomes the exchange's response only if libcurl gives up.
+  /// The 401 response that libcurl answers by itself, or nil. It becomes the exchange's response only if libcurl gives up.
   private var challenge: HeadParser.Parsed?
   /// Whether libcurl has sent the request again after ``challenge``.
   private var hasAnswered = false

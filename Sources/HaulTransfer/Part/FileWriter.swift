@@ -57,7 +57,7 @@ package final class FileWriter: Sendable {
 
   /// Opens or creates the file. Called once, on a thread of the pool.
   private let open: @Sendable () throws(TransferError) -> PartFile
-  /// The file once it is open. Only closures that run on `io` set it.
+  /// The file once it is open. After the initializers, only closures that run on `io` set it.
   private let opened = Mutex<PartFile?>(nil)
   private let pool: IOPool
   private let io: SerialIO
@@ -75,8 +75,8 @@ package final class FileWriter: Sendable {
   ///   - digests: the digests to compute while bytes arrive. ``catchUp()`` adds the bytes that the disk already has.
   ///   - pool: the threads that write.
   ///   - limit: the number of waiting buffers at which the caller must wait.
-  ///   - whenReady: called on a thread of the pool, once after each `.behind`. The call comes when half of the buffers are
-  ///     written, or when a failure ends the waiting.
+  ///   - whenReady: called on a thread of the pool, once after each `.behind`. The call comes when no more than half of `limit`
+  ///     buffers are waiting, or after a failure.
   package init(
     opening: @escaping @Sendable () throws(TransferError) -> PartFile, durable: ByteRanges,
     digests: [DigestAlgorithm], pool: IOPool, limit: Int = 4,
@@ -129,6 +129,7 @@ package final class FileWriter: Sendable {
   /// Waits until all earlier buffers are written.
   ///
   /// - Returns: all written bytes. This call does not make these bytes durable.
+  /// - Throws: the first failure of this writer, from this call or from an earlier one.
   package func flush() async throws(Failure) -> ByteRanges {
     // If no buffer is waiting, this needs no thread of the pool.
     if state.withLock({ $0.outstanding == 0 }) { return try written() }
@@ -138,6 +139,7 @@ package final class FileWriter: Sendable {
   /// Waits until all earlier buffers are written and durable (fdatasync(2)). Later buffers may be written meanwhile.
   ///
   /// - Returns: all durable bytes, which a checkpoint may name.
+  /// - Throws: the first failure of this writer, from this call or from an earlier one.
   package func sync() async throws(Failure) -> ByteRanges {
     let (written, file) = try await io.run { () throws(Failure) in
       (try self.written(), try self.fileOrFailure())
@@ -194,8 +196,8 @@ package final class FileWriter: Sendable {
     pool.submit { [weak self] in self?.catchUpByTurns() }
   }
 
-  /// Adds one block to the digests, and returns whether there may be more blocks. When the digests include all written bytes,
-  /// the next write adds to them.
+  /// Adds one block to the digests, and returns whether there may be more blocks. Once the digests include all written bytes,
+  /// each write adds its bytes to them.
   private func catchUpByBlock() -> Bool {
     guard let file = opened.withLock({ $0 }) else { return false }
     let written = state.withLock { $0.failure == nil ? $0.written.prefixEnd : 0 }
@@ -218,7 +220,8 @@ package final class FileWriter: Sendable {
   /// Returns the digest of the first `length` bytes.
   ///
   /// If some bytes did not pass through this writer in sequence, the writer reads these bytes back from the disk, once for all
-  /// of its digests. The writer reads the whole file for an algorithm that is not among its digests, and on a second call.
+  /// of its digests. The writer reads the whole file for an algorithm that is not among its digests, and on a second call for
+  /// the same algorithm.
   ///
   /// - Parameter isWanted: called before each block that is read. If this function returns false, the computation ends.
   /// - Throws: `io` if reading or writing fails; `digest` if libcrypto lacks the algorithm; `cancelled` if `isWanted` returned
@@ -254,7 +257,7 @@ package final class FileWriter: Sendable {
     return written
   }
 
-  /// Stores the first failure and returns it.
+  /// Stores `failure` if it is the first, and returns the first failure.
   private func fail(_ failure: Failure) -> Failure {
     state.withLock { state in
       let first = state.failure ?? failure

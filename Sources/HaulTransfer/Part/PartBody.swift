@@ -10,7 +10,7 @@ struct PartBody: Sendable {
   }
 
   let use: Use
-  /// The record for the checkpoint; nil while the length is not known.
+  /// The record for the checkpoint; nil if no checkpoint is possible: the length is not known, or the body is on trial.
   var record: Checkpoint?
   /// The number of the body that started the part file: 1 for the first, 2 for the next, …; 0 for an earlier attempt's part.
   let generation: Int
@@ -20,7 +20,7 @@ struct PartBody: Sendable {
   private(set) var position: Int64 = 0
   /// Bytes before this offset are already on disk, and are only compared.
   private(set) var compareUntil: Int64 = 0
-  /// Whether the body repeats the part's bytes, so that only the position shows the progress.
+  /// Whether the body repeats bytes that the part already has. ``bytes`` is then the position in this body.
   var comesAgain: Bool
   /// The number of the file's bytes that were durable when this range began.
   private var before: Int64 = 0
@@ -78,7 +78,7 @@ struct PartBody: Sendable {
   /// Whether exactly the announced number of bytes came.
   var isAsAnnounced: Bool { position == end }
 
-  /// Returns the end of this body for `decideEnd`. `record` must be up to date.
+  /// Returns the facts about the end of this body that `decideEnd` needs. `record` must be up to date.
   func ended(_ framing: Framing) -> Body {
     let kind: Body.Kind =
       isPart

@@ -99,7 +99,8 @@ extension PartTransfer {
     }
   }
 
-  /// Returns the decision table's verdict on the head, unless the owner refuses the body.
+  /// Returns the decision table's verdict on the head. If the table accepts the body, the owner can still refuse it with an
+  /// error, and the verdict on the response to a HEAD is `unchanged`.
   private func judge(_ head: ResponseHead, by sink: Sink) -> TableDecision<Action> {
     let ruling = shared.withLock { shared in
       shared.report.status = head.status
@@ -123,7 +124,7 @@ extension PartTransfer {
         generation: shared.generation)
       return
     }
-    // The new body ends the trial of the last one. Restore the part before the trial, which the new body may replace.
+    // The new body ends the trial of the last one. Restore the part from before the trial, because the new body may replace it.
     if case .end? = shared.trial?.kind { shared.giveUpTrial() }
     if !keepBeside(new, &shared), let old = shared.partName { shared.report.leftover.append(old) }
     let (name, writer) = openPart(new, &shared)
@@ -145,7 +146,8 @@ extension PartTransfer {
       .write(writer), record: record, length: new.completeLength, generation: shared.generation)
   }
 
-  /// Returns the next part file for a body from byte 0. The file is created with its first byte.
+  /// Returns the name and the writer of a new part file for a body from byte 0. The writer creates the file when the first
+  /// bytes arrive.
   func openPart(
     _ new: Representation, _ shared: inout Shared
   ) -> (name: String, writer: FileWriter) {
@@ -160,13 +162,14 @@ extension PartTransfer {
     return (name, writer)
   }
 
-  /// Returns the name of the part file number `generation` of this transfer. The part of an earlier attempt has the plain name.
+  /// Returns the name of the part file number `generation` of this transfer. Only the first part has the plain name; it may
+  /// come from an earlier attempt.
   private func partName(_ generation: Int) -> String {
     let number = generation + (order.resuming == nil ? 0 : 1)
     return number == 0 ? order.partName : "\(order.partName).\(number)"
   }
 
-  /// Hands a buffer to the disk, or adds it to the digest of a second download.
+  /// Passes a buffer to the part file's writer, to the digest of a second download, or to the preview of a possible error page.
   private func received(_ buffer: GatherBuffer) -> BodyVerdict {
     let (verdict, isDue) = shared.withLock { shared -> (BodyVerdict, Bool) in
       if shared.preview != nil {
@@ -217,14 +220,15 @@ extension PartTransfer.Shared {
     body?.record?.validator != nil && saving == nil && report.fetched - savedFetched >= bytes
   }
 
-  /// Reports the statements of a response that carries the rest of a file, unless an earlier response has reported its own.
+  /// Adds what a response with the rest of a file states about the source to the report, unless the report has such statements
+  /// already.
   fileprivate mutating func noteRest(_ head: ResponseHead, resource: String?) {
     guard report.source == nil, let record = state.checkpoint else { return }
     report.source = SourceRecord(
       validator: record.validator, mediaType: record.mediaType, head: head, resource: resource)
   }
 
-  /// Reports the statements of a response whose body starts at byte 0.
+  /// Adds what a response whose body starts at byte 0 states about the source to the report.
   fileprivate mutating func note(
     _ new: Representation, _ head: ResponseHead, resource: String?
   ) {

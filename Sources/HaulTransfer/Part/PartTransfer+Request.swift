@@ -16,7 +16,7 @@ extension PartTransfer {
     }
     if isDigest || isGiven { fields.removeAll { $0.isNamed("Authorization") } }
     if isDigest {
-      // libcurl adds the field.
+      // libcurl adds the Authorization field.
     } else if isGiven, let login {
       fields.append(.basic(login))
     } else if !isHome || order.credentials.isEmpty, let login {
@@ -32,7 +32,7 @@ extension PartTransfer {
     }
     request.body = body
     request.method = body == nil && order.method != .head ? .get : order.method
-    // libcurl repeats a request if a kept connection turns out to be broken. (RFC 9110 §9.2.2)
+    // libcurl repeats a request if a reused connection is broken, but Haul sends a body only once. (RFC 9110 §9.2.2)
     if body != nil { request.isFresh = true }
     request.proxy = order.proxy
     if url.isFile { request.login = order.login ?? engine.configuration.netrc?.login(for: url) }
@@ -96,7 +96,8 @@ extension PartTransfer {
     return engine.configuration.netrc?.login(for: url, isHome: isHome)
   }
 
-  /// Returns whether to repeat the request with Digest (RFC 7616): the server asks for it, and there is a login.
+  /// Returns whether to repeat the request with Digest (RFC 7616): the server asks for it, there is a login, and Haul has not
+  /// used Digest at this origin yet.
   func wantsDigest(_ head: ResponseHead?, at url: WebURL, isHome: Bool) -> Bool {
     guard let head, head.asksForDigest, login(for: url, isHome: isHome) != nil else { return false }
     return shared.withLock { $0.digestOrigins.insert(url.origin).inserted }

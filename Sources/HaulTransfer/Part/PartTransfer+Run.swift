@@ -30,7 +30,7 @@ extension PartTransfer {
       return shared.isLost ? .some(shared.body?.writer) : nil
     }
     guard let lostWriter else { return outcome }
-    // Wait for the write in progress; no other follows.
+    // Wait for the write in progress. No other write follows.
     _ = try? await lostWriter?.flush()
     return .lost
   }
@@ -84,7 +84,7 @@ extension PartTransfer {
   /// Returns `turn`, or `.again` if a range request failed without a new byte and Haul must request the whole file once.
   private func doubtRange(_ turn: Turn, asked: RequestKind, _ before: Int64) -> Turn {
     shared.withLock { shared in
-      // Bytes that were already on the disk prove nothing.
+      // Only new bytes prove that the server serves the range.
       if shared.report.fetched > before, shared.body?.hasProgress != false {
         shared.state.checkpoint?.refusal = nil
         shared.body?.record?.refusal = nil
@@ -102,7 +102,7 @@ extension PartTransfer {
   private func exchange(fields: [ResponseHead.Field], asked: RequestKind) async -> Turn {
     var url = order.url
     var body = order.body
-    // Row 25: credentials and the operator's exceptions are only for the origin that the job names.
+    // Row 25: credentials and the job's own address policy are only for the origin that the job names.
     var isHome = true
     while true {
       let handle = ExchangeHandle()
@@ -139,7 +139,7 @@ extension PartTransfer {
       note(result, of: question, to: url)
       if wantsDigest(result.head, at: url, isHome: isHome) { continue }
       if await wantsLogin(result, at: url) { continue }
-      // The stop may have come during the request for the login. Then the answer does not count.
+      // A stop may have come while the owner was asked for a login. Then the response does not count.
       if result.outcome == .rejected, shared.withLock({ $0.isEnded }) { return .end(.stopped) }
       if case .redirect(let location)? = ruling, result.outcome == .rejected {
         switch follow(location, from: url, keeps: &body, status: result.head?.status) {

@@ -13,8 +13,9 @@ struct PartTrial: Sendable {
     /// A comparison of the body with the part file decides. `isSame` is true if the validator has not changed. Haul then keeps
     /// new bytes even if the body ends early.
     case comparison(isSame: Bool)
-    /// The number of received bytes decides. The associated value is the number of durable bytes of the part file. The body
-    /// replaces the part file once it has more bytes than that. If the body breaks off earlier, Haul does not continue it.
+    /// The number of received bytes decides. The associated value is the number of durable bytes of the old part file. The body
+    /// replaces the old part file once the body has more bytes than that. If the body breaks off earlier, Haul does not
+    /// continue it.
     case length(Int64)
   }
 
@@ -76,7 +77,8 @@ extension PartTransfer.Shared {
     return trial.preview?.error
   }
 
-  /// Returns the error for a body on trial that does not have the wanted digest; nil if the digest's own error is enough.
+  /// Returns the error for a body on trial that does not have the wanted digest; nil if the error of the digest check is
+  /// enough.
   mutating func refutedTrialError() -> TransferError? {
     if case .judgement? = trial?.kind { return trial?.preview?.error }
     return shortBodyError()
@@ -147,7 +149,8 @@ extension PartTransfer {
     return true
   }
 
-  /// Keeps the part beside a new body that Haul could not resume. Returns false if that is not useful.
+  /// Keeps the old part file while a new body arrives that Haul could not resume. Returns false if no part file is worth
+  /// keeping.
   func keepBeside(_ new: Representation, _ shared: inout Shared) -> Bool {
     if case .length? = shared.trial?.kind {
       shared.report.leftover += [shared.partName].compactMap(\.self)
@@ -174,7 +177,7 @@ extension PartTransfer {
       return nil
     case (.comparison, _):
       return Self.comparisonError(after: framing)
-    // The job's digest comes first.
+    // If the job has a digest, the digest decides.
     case (.end, .verify), (.end, .secondDownload):
       return policy.digest == nil ? shared.withLock { $0.shortBodyError() } : nil
     // A much shorter response explains the failure better than a missing length.

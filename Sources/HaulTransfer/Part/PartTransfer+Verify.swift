@@ -2,7 +2,7 @@ import HaulSystem
 import Synchronization
 
 extension TransferRequest {
-  /// Returns the algorithms of all digests that the file needs; `expected` is the digest to check.
+  /// Returns the algorithms of all digests that the file needs; `expected` is the digest to check, or nil for no check.
   func digests(checking expected: ExpectedDigest?) -> [DigestAlgorithm] {
     var algorithms = expected.map { [$0.algorithm] } ?? []
     if recordsDigest, !algorithms.contains(.sha256) { algorithms.append(.sha256) }
@@ -105,7 +105,7 @@ extension PartTransfer {
   /// first one is complete (row 23 of the decision table).
   package var isSecond: Bool { shared.withLock { $0.first != nil } }
 
-  /// Keeps the length and digest of a first download.
+  /// Keeps a first download with its length and digest, to compare a second download with it.
   func rememberFirst() async -> Turn {
     guard let body = shared.withLock({ $0.body }), let writer = body.writer else { return .again }
     do {
@@ -118,7 +118,7 @@ extension PartTransfer {
     }
   }
 
-  /// Completes the transfer with the first download if the second download equals it.
+  /// Completes the transfer with the first download if the second download equals it; otherwise fails the transfer.
   func compareWithFirst() -> Turn {
     let (first, body) = shared.withLock { ($0.first, $0.body) }
     guard let first, case .compare(let context)? = body?.use, body?.position == first.length,

@@ -3,9 +3,9 @@ import Synchronization
 
 /// Downloads one representation into a part file, in as many exchanges (requests with responses) as necessary.
 ///
-/// `TransferState` makes the decisions, and this class carries them out. Call ``run()`` only once for each value. After a sync,
-/// the transfer passes its durable progress to `save`: at the checkpoints that the ``TransferRequest`` configures, at a stop
-/// and at a failure.
+/// `TransferState` makes the decisions, and this class carries them out. Call ``run()`` only once for each transfer. After a
+/// sync, the transfer passes its durable progress to `save`: at the checkpoints that the ``TransferRequest`` configures, at a
+/// stop and at a failure.
 package final class PartTransfer: Sendable {
   /// Records durable progress. The function returns false if the worker has lost the lease of the job.
   package typealias Save = @Sendable (Checkpoint) async -> Bool
@@ -33,15 +33,16 @@ package final class PartTransfer: Sendable {
     /// The cookies that servers have set, each as a line of the Netscape format. They are sent with all later requests of this
     /// job, and of no other job.
     var cookies: [String] = []
-    /// The handle of the current exchange.
+    /// The handle of the current exchange; nil if none is in progress.
     var handle: ExchangeHandle?
     /// When the current exchange began to wait for its head; nil if it does not wait.
     var asked: ContinuousClock.Instant?
     /// The number of part files begun so far, for their names.
     var generation = 0
-    /// The name of the part file in use.
+    /// The name of the part file in use; nil if there is none yet.
     var partName: String?
-    /// The first of two downloads, with its length and digest (row 23 of the decision table).
+    /// The first of two downloads, with its length and digest (row 23 of the decision table); nil if there is none to compare
+    /// with.
     var first: (part: PartFile, length: Int64, digest: [UInt8])?
     /// The origins that require Digest instead of Basic.
     var digestOrigins: Set<String> = []
@@ -51,18 +52,18 @@ package final class PartTransfer: Sendable {
     /// When the first body began, and when the latest bytes came; nil before the first body.
     var receivingSince: ContinuousClock.Instant?
     var receivedAt: ContinuousClock.Instant?
-    /// The time of the source's last change, in the form of `Checkpoint.modified`.
+    /// The time of the source's last change, in the form of `Checkpoint.modified`; nil if it is not known.
     var modified: Int64?
-    /// The decision on the last head.
+    /// The decision on the last head; nil if the current exchange has no head yet.
     var ruling: Action?
     /// The reason why the file cannot get its final path; nil if it can, or if the path was not checked.
     var refusal: TransferError?
-    /// The length of the whole file, known from the end of a body.
+    /// The length of the whole file, known from the end of a body; nil before.
     var length: Int64?
     var isPaused = false
-    /// The run if it waits for the end of a pause before it sends its next request; otherwise nil.
+    /// The continuation of the run if it waits for the end of a pause before it sends its next request; otherwise nil.
     var held: CheckedContinuation<Void, Never>?
-    /// A further function to call at a stop.
+    /// The function that stops asking the owner for a login, called when the run must end; nil if Haul has not asked.
     var whenEnded: (@Sendable () -> Void)?
     var isStopped = false
     var isLost = false
@@ -72,9 +73,9 @@ package final class PartTransfer: Sendable {
     var isEnded: Bool { isStopped || isLost }
     /// Whether no request may be sent now.
     var isHeld: Bool { isPaused && !isEnded }
-    /// Whether the transfer saves regularly: from the first body that does not arrive immediately until the run ends.
+    /// Whether the transfer saves regularly: from the first body that needs more than one buffer until the run ends.
     var savesRegularly = false
-    /// The checkpoint in progress.
+    /// The checkpoint in progress; nil if there is none.
     var saving: Task<Void, Never>?
     /// The number of bytes fetched when progress was last saved.
     var savedFetched: Int64 = 0
@@ -163,7 +164,7 @@ package final class PartTransfer: Sendable {
     }
   }
 
-  /// Changes the shared state, and continues a run that waited for the change.
+  /// Changes the shared state. Continues a waiting run if the pause is over or if the run must end.
   func change(_ body: (inout Shared) -> Void) {
     let (held, whenEnded) = shared.withLock {
       shared -> (CheckedContinuation<Void, Never>?, (@Sendable () -> Void)?) in

@@ -13,9 +13,9 @@ package struct TransferRequest: Sendable {
   /// The durable progress of an earlier attempt, and its part file, which must already have the name ``partName``; nil to start
   /// with the first byte.
   package var resuming: (checkpoint: Checkpoint, part: PartFile)?
-  /// What the server said, during an earlier download, about the file that is now at the destination. If the server still has
-  /// that file, the transfer ends as ``TransferOutcome/unchanged``. Haul ignores this value if ``resuming`` has durable
-  /// progress.
+  /// What the server said, during an earlier download, about the file that is now at the destination; nil if Haul knows nothing
+  /// about such a file. If the server still has that file, the transfer ends as ``TransferOutcome/unchanged``. Haul ignores
+  /// this value if ``resuming`` has durable progress.
   package var present: SourceRecord?
   /// The request fields of the job. Haul sends these fields to the origins that get ``credentials``.
   package var fields: [RequestField] = []
@@ -97,7 +97,7 @@ package struct TransferRequest: Sendable {
     }
   }
 
-  /// Creates a download from 0 without conditions, into the file that `makePart` creates.
+  /// Creates a request for a download from byte 0 without conditions, into the file that `makePart` creates.
   init(url: WebURL, partName: String, makePart: @escaping MakePart) {
     self.url = url
     self.partName = partName

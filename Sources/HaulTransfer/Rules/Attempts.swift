@@ -1,9 +1,9 @@
-/// The attempts that a download has already made. They make sure that Haul's checks never repeat without end, and that they end
-/// in one whole download at most.
+/// The attempts that a download has already made. They make sure that Haul's checks never repeat without end: after a limited
+/// number of checks, Haul downloads the whole file or fails.
 ///
-/// Most counters only grow, and most flags are only set. The others, such as `mode` and `zeroProgress`, start again with a new
-/// body or with progress, and `askedWhole` once with `outage`. The counters that only grow and the file's length limit how
-/// often that can happen.
+/// Most counters only grow, and most flags are never cleared. A new body or progress resets the others, such as `mode` and
+/// `zeroProgress`. The end of an outage resets `askedWhole` once. The counters that only grow and the file's length limit how
+/// often these resets can happen.
 ///
 /// Row numbers are those of the decision table; see `decide`.
 struct Attempts: Sendable, Hashable {
@@ -62,11 +62,11 @@ struct Attempts: Sendable, Hashable {
   var differed = false
   /// Whether a probe was sent in response to row 15.
   var probed = false
-  /// Whether this request and all later ones use a separate connection, because a 421 came.
+  /// Whether each further request uses a new connection, because the server has answered 421.
   var askedFresh = false
   /// Whether row 18 made Haul start at the original URL once more.
   var askedOriginal = false
-  /// Whether this body must equal the first one, which had no known length (row 23).
+  /// Whether Haul downloads the file a second time to compare both bodies, because the first had no known length (row 23).
   var secondDownload = false
   /// Whether Haul no longer sends a Range.
   var wholeOnly = false
@@ -88,7 +88,8 @@ struct Attempts: Sendable, Hashable {
     wholeOnly = rangeUnsafe || changes >= Self.maximumChanges
   }
 
-  /// Adds the changes that earlier attempts without a checkpoint had counted.
+  /// Raises `changes` to at least `earlier`, the number that earlier attempts counted. These attempts may have left no
+  /// checkpoint.
   mutating func restore(changes earlier: Int) {
     changes = max(changes, earlier)
     if changes >= Self.maximumChanges { wholeOnly = true }
@@ -102,7 +103,7 @@ struct Attempts: Sendable, Hashable {
       contradictions = 0
     case .wholeBody(let new, let resumable):
       beginBody(resumable: resumable)
-      // This body states its length, and needs no first download to compare with.
+      // A body that states its length needs no comparison with a first download.
       if new.completeLength != nil { secondDownload = false }
     case .compare(_, _, let resumable):
       beginBody(resumable: resumable)

@@ -80,7 +80,7 @@ extension ByteRanges: LosslessStringConvertible, Codable {
   }
 
   /// Reads the text form that `description` and PostgreSQL write: finite ranges `[a,b)` of offsets from 0, without spaces.
-  /// Ranges may be unsorted, overlap or touch. Returns nil if a range is empty.
+  /// Ranges may be unsorted, overlap or touch. Returns nil for any other text, and if a range is empty.
   package init?(_ text: String) {
     var scanner = TextScanner(text)
     guard scanner.take("{") else { return nil }

@@ -43,7 +43,8 @@ package struct Checkpoint: Sendable, Hashable {
   /// The final path of the file that Haul is about to publish. Haul sets it just before the rename, when all bytes are durable.
   /// Nil until then.
   package var publishing: String?
-  /// A response that came instead of the rest of the file; see ``SuspectPage``.
+  /// A response that may be an error page and that came instead of the rest of the file; nil if there was none. See
+  /// ``SuspectPage``.
   var suspect: SuspectPage?
   /// The server's last refusal of a range, with the number of times in a row that it came; nil if there was none.
   var refusal: RangeRefusal?
@@ -87,7 +88,8 @@ package struct Checkpoint: Sendable, Hashable {
     return !durable.isEmpty
   }
 
-  /// Sets ``durable``. New bytes were compared with the bytes before them, so this clears ``isMoved`` and ``isFromElsewhere``.
+  /// Sets ``durable``. New bytes were accepted only because they continue the old ones, so they clear ``isMoved`` and
+  /// ``isFromElsewhere``.
   mutating func advance(to durable: ByteRanges) {
     if durable != self.durable { (isMoved, isFromElsewhere) = (false, false) }
     self.durable = durable

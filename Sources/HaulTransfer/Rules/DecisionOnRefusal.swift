@@ -64,8 +64,8 @@ extension TransferState {
   /// Returns whether Haul should request the whole file after a range request was answered with `status`.
   ///
   /// Some answers are about the client and not about the range: logins (401), rate limits (429, 503), the wrong connection
-  /// (421). Temporary errors are retried after a pause. After three equal answers, or after a response to a request without a
-  /// range, the range counts as their cause.
+  /// (421). Temporary errors are retried after a pause. The range counts as their cause after three equal answers in a row, or
+  /// if the server sends such an answer again after it has answered a request without a range.
   func rejectsRange(_ status: Int) -> Bool {
     if attempts.askedWhole { return false }
     switch status {

@@ -56,7 +56,7 @@ private func decideUnranged(
   let taken: Action =
     isSame && state.canCompare(new, head, least: 1)
     ? .compare(new, isSame: true, resumable: false) : .wholeBody(new, resumable: false)
-  // Only the digest can be compared.
+  // The part has no validator of the server. Only the job's digest can prove the file.
   if record.validator == .jobDigest { return TableDecision(10, taken) }
 
   // Row 11: the same validator and another length contradict each other. The body may be the rest of the file, sent as if it
@@ -100,8 +100,8 @@ extension TransferState {
 }
 
 extension RequestKind {
-  /// Whether a whole response may be the rest of the file, sent as if it were the whole file. This is possible if it states no
-  /// length, or if its length is that of the requested range or of the range's missing bytes.
+  /// Whether a 200 may carry only the rest of the file, as if it were the whole file. This is possible if it states no length,
+  /// or if its length is that of the requested range or of the range's missing bytes.
   fileprivate func mayBeAnswered(by new: Representation, _ record: Checkpoint) -> Bool {
     guard case .part(let range, let fresh, _) = self else { return false }
     guard let length = new.completeLength else { return true }
@@ -127,7 +127,7 @@ private func decideSuspect(
   if state.canCompare(new, head, least: KnownFile.leastProof) {
     return TableDecision(12, .compare(new, isSame: false, resumable: true))
   }
-  // The range may be the cause. Haul judges the response to a request without a range by itself.
+  // The range may be the cause. Request the whole file once without a range, and judge that response instead.
   if asked.isRange, !state.attempts.askedWhole { return TableDecision(12, .onceWhole) }
   let page = state.suspect?.next(new, now: now) ?? SuspectPage(new, now: now)
   let kept = state.checkpoint == nil ? "the file" : "the partial file"
@@ -150,7 +150,7 @@ private func decideSuspect(
 }
 
 /// Decides row 12 of the decision table for a body without a stated length. Its length shows only at its end, and the old part
-/// stays until then. Returns nil if nothing speaks against the body.
+/// stays until then. Returns nil if the body needs no trial.
 private func decideUnsized(
   _ state: TransferState, asked: RequestKind, _ new: Representation, _ known: KnownFile,
   _ head: ResponseHead, now: HTTPDate
@@ -210,7 +210,8 @@ extension ResponseHead {
       }
   }
 
-  /// The length of the whole file, from a Content-Range that starts at 0; nil if there is none.
+  /// The length of the whole file, from a Content-Range that covers the whole file or states only the length; nil if there is
+  /// none.
   fileprivate var rangedLength: Int64? {
     switch try? ContentRange(self) {
     case .part(first: 0, let last, let total?) where last + 1 == total: total
@@ -221,7 +222,7 @@ extension ResponseHead {
 }
 
 extension Representation {
-  /// Reads the head of a 200.
+  /// Reads the head of a response whose body starts at byte 0.
   init(_ head: ResponseHead, now: HTTPDate) {
     completeLength =
       if case .bytes(let length) = head.bodyLength { length } else { head.rangedLength }

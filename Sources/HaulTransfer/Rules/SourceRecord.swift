@@ -14,7 +14,8 @@ package struct SourceRecord: Sendable, Hashable {
   var resource: String?
   /// The length of the file in bytes; nil if it is not known.
   package var length: Int64?
-  /// A response that may be an error page, received instead of the file's next version; see ``SuspectPage``.
+  /// A response that may be an error page, received instead of the file's next version; nil if there was none. See
+  /// ``SuspectPage``.
   package var suspect: SuspectPage?
 
   /// Creates the record from the response that carried the file, or from a 206 that continued it.
@@ -71,7 +72,7 @@ package struct SourceRecord: Sendable, Hashable {
 }
 
 extension SourceRecord {
-  /// The values to store. The key is the name.
+  /// The statements to store, as texts with names such as `etag` and `length`. Unknown values are left out.
   package var fields: [String: String] {
     let all = [
       "etag": entityTag, "modified": lastModified, "type": mediaType, "url": resource,

@@ -37,8 +37,8 @@ package struct SuspectPage: Sendable, Hashable, Codable {
     isRepeated(by: new) && isConfirmable(for: type) && now.seconds - firstSeen >= Self.patience
   }
 
-  /// Returns the page to remember after `new`. If `new` is the same response as this page, returns this page with its first
-  /// time.
+  /// Returns the page to remember after `new`. If `new` is the same response as this page, returns this page, which keeps its
+  /// ``firstSeen``.
   func next(_ new: Representation, now: HTTPDate) -> SuspectPage {
     isRepeated(by: new) ? self : SuspectPage(new, now: now)
   }

@@ -56,7 +56,7 @@ struct TransferState: Sendable, Hashable {
     }
   }
 
-  /// The recorded durable progress. An old checkpoint stays until a new body begins.
+  /// The recorded durable progress; nil if there is none. An old checkpoint stays until a new body begins.
   var checkpoint: Checkpoint?
   /// The source's validators for a finished file that is downloaded only if it changed; nil if there is none.
   var present: SourceRecord?
@@ -84,7 +84,8 @@ struct TransferState: Sendable, Hashable {
     earlierValidator = checkpoint?.validator
   }
 
-  /// The required digest of the file. The job's digest takes precedence over the server's: the user knows better.
+  /// The required digest of the file. The job's digest takes precedence over the server's, because the user knows better. Nil
+  /// if there is neither.
   var wantedDigest: ExpectedDigest? { policy.digest ?? stated }
 
   /// Returns the next step, from the durable bytes and the attempts so far.
@@ -142,12 +143,12 @@ struct TransferState: Sendable, Hashable {
     case .compare(let new, _, _):
       stated = [stated, new.digest].compactMap(\.self).min { $0.provesMore(than: $1) }
       requiredLength = lengthRequired(of: new, head)
-    // Only the job's digest can judge an answer whose head is already suspect.
+    // Leave `stated` as it is: only the job's digest can judge an answer whose head is already suspect.
     case .suspect(let page, _), .trial(_, let page, _): remember(page)
     case .unsizedTrial(let new, _, _):
       stated = new.digest
       requiredLength = lengthRequired(of: new, head)
-    // The next answer would still replace a finished file.
+    // Keep `present`, because the next answer would still replace a finished file.
     case .startOver: (checkpoint, earlierLength) = (nil, nil)
     case .onceWhole where Self.passing.contains(head.status): attempts.noteOutage()
     case .fail where asked.isRange && TransferState.passing.contains(head.status):
@@ -183,7 +184,7 @@ struct TransferState: Sendable, Hashable {
   /// The statuses of temporary errors. If a range request gets one, Haul repeats the request before it gives up the range.
   static let passing: Set<Int> = [408, 425, 500, 502, 504]
 
-  /// Counts a failure of a request without any bytes. Returns whether to request the whole file once because the range may be
+  /// Counts a failed request that received no bytes. Returns whether to request the whole file once because the range may be
   /// the cause. The result is true immediately if waiting would change nothing, otherwise after three failures in a row (row
   /// 27).
   mutating func failed(_ error: TransferError, asked: RequestKind) -> Bool {
@@ -201,22 +202,23 @@ struct TransferState: Sendable, Hashable {
     return true
   }
 
-  /// Records that the overlap of an accepted range differs from the disk (row 5 of the decision table, found late).
+  /// Records that the overlap of an accepted range differs from the disk (row 5 of the decision table, found only while the
+  /// body arrives).
   mutating func overlapDiffered() -> TableDecision<Action> {
     attempts.note(.changedRestart)
     attempts.differed = true
     return TableDecision(5, .changedRestart)
   }
 
-  /// Records that a whole response differs from the part that it was compared with (row 10 or 12 of the decision table,
-  /// found late).
+  /// Records that a whole response differs from the part that it was compared with (row 10 or 12 of the decision table, found
+  /// only while the body arrives).
   mutating func wholeDiffered() -> TableDecision<Action> {
     attempts.noteDifference()
     return TableDecision(12, .onceWhole)
   }
 
-  /// Returns whether a whole response with this head can be compared with the part while it arrives. `least` is the number of
-  /// bytes from 0 on that the part must have.
+  /// Returns whether a whole response with this head can be compared with the part while it arrives. The part must have at
+  /// least the first `least` bytes of the file.
   func canCompare(_ new: Representation, _ head: ResponseHead, least: Int64) -> Bool {
     guard let checkpoint, !attempts.differed, attempts.mismatch == nil else {
       return false
