@@ -94,8 +94,8 @@ package struct Destination: Sendable {
     case placed(RelativePath)
     /// Another file has the final name, and the policy is `skip`. The part file still exists.
     case skipped
-    /// No part file has this name, because another worker has taken the part file over. This is not a disk error. On NFS, check
-    /// again before you rely on this result.
+    /// The part file no longer has its name, because another worker has taken the part file over. This is not a disk error. On
+    /// NFS, check again before you rely on this result.
     case partMissing
   }
 

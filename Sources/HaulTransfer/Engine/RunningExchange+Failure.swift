@@ -56,8 +56,8 @@ extension RunningExchange {
       && !order.request.engineReadsLength
   }
 
-  /// Whether the system gave no descriptor for a socket, or has fewer left than an exchange may need before its response. Name
-  /// resolution and TLS open files too, and libcurl does not report why they failed.
+  /// Whether the system gave no descriptor for a socket, or has fewer descriptors left than an exchange may need before its
+  /// response. Name resolution and TLS open files too, and libcurl does not report why they failed.
   var lacksDescriptors: Bool {
     if TransferError.file(socketError, "").errorClass == .openFiles { return true }
     var taken: [FileDescriptor] = []

@@ -61,7 +61,7 @@ final class RunningExchange {
     file = order.request.isForFile ? FileRequest(order.request.fields) : nil
     parser = order.request.headParser
     gatheringSince = now
-    // Connecting has its own limit. The head's limit begins when the request goes out.
+    // libcurl limits the time to connect. The time limit for the head begins when the request goes out.
     watch = StallWatch(
       limit: self.limits.connectTimeout + self.limits.responseTimeout, quota: .max, now: now)
   }

@@ -84,7 +84,8 @@ extension PartTransfer.Shared {
     return shortBodyError()
   }
 
-  /// Returns whether `bytes` is more than the kept part has; true if no part is kept beside the current body.
+  /// Returns whether `bytes` is more than the number of bytes in the kept part; true if no part is kept beside the current
+  /// body.
   func isWorthSaving(_ bytes: Int64) -> Bool {
     guard case .length(let kept)? = trial?.kind else { return true }
     return bytes > kept

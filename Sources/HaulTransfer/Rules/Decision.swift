@@ -10,7 +10,7 @@ struct TableDecision<Verdict: Sendable & Equatable>: Sendable, Equatable {
   }
 }
 
-/// The facts that a response's head states about its representation, whose body starts at offset 0.
+/// The facts that a response's head states about the representation that its body carries from offset 0.
 struct Representation: Sendable, Hashable {
   /// The length in bytes; nil if only the end of the body shows it.
   var completeLength: Int64?

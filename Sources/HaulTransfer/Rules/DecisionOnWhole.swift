@@ -70,8 +70,8 @@ private func decideUnranged(
   if !state.attempts.askedWhole, asked.mayBeAnswered(by: new, record) {
     return TableDecision(11, .onceWhole)
   }
-  // Row 11: the answer is not the recorded file, or nothing proves that it is. Even a length that equals the requested offset
-  // proves nothing.
+  // Row 11: the answer is not the recorded file, or nothing proves that it is. This also holds if the answer is exactly as long
+  // as the part.
   guard isSame,
     new.contentEncoding == record.contentEncoding,
     (new.completeLength ?? record.completeLength) == record.completeLength,
@@ -81,7 +81,7 @@ private func decideUnranged(
   }
   // A probe has shown that the source is unchanged, and no byte is missing.
   if asked == .probe, record.isComplete { return TableDecision(15, .verify) }
-  // Row 10: the same file, but the server refused the range. Ask once without If-Range, then take one stream from 0.
+  // Row 10: the same file, but the server refused the range. Ask once without If-Range, then take the whole body from byte 0.
   if case .part(_, _, ifRange: true) = asked, !state.attempts.askedPlainRange {
     return TableDecision(10, .oncePlainRange)
   }
@@ -110,8 +110,9 @@ extension RequestKind {
   }
 }
 
-/// Decides row 12 of the decision table: a body that looks like an error page never replaces a part or a finished file.
-/// Returns nil if the body does not look like one.
+/// Decides row 12 of the decision table: a body that looks like an error page does not replace a part or a finished file,
+/// unless the same response comes again later, or a digest or equal bytes prove the body. Returns nil if the body does not look
+/// like one.
 private func decideSuspect(
   _ state: TransferState, asked: RequestKind, _ new: Representation, _ head: ResponseHead,
   now: HTTPDate

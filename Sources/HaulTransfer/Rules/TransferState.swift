@@ -58,7 +58,8 @@ struct TransferState: Sendable, Hashable {
 
   /// The recorded durable progress; nil if there is none. An old checkpoint stays until a new body begins.
   var checkpoint: Checkpoint?
-  /// The source's validators for a finished file that is downloaded only if it changed; nil if there is none.
+  /// What the source stated about a finished file, which Haul downloads again only if it has changed; nil if there is no such
+  /// file.
   var present: SourceRecord?
   /// The digest that the server states for the current representation; nil if it states none.
   var stated: ExpectedDigest?
