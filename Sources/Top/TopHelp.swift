@@ -9,7 +9,7 @@ package enum TopHelp {
     ("s, S, i", "sort by another column; reverse the order"),
     ("/, Esc", "show only rows that contain a text; show all"),
     ("f, F", "show only jobs of the next or previous state"),
-    ("b, o", "show only the row's batch or host; show all"),
+    ("b, o", "show only the row's batch or host; again: all"),
     ("> <", "show older or newer jobs"),
     ("p", "pause a job, queue or batch; block a host"),
     ("u", "resume a job, queue or batch; unblock a host"),

@@ -50,7 +50,8 @@ package final class ExchangeHandle: Sendable {
     state.withLock { $0.notify = notify }
   }
 
-  /// Removes the function of ``attach(_:)``. Later wishes have no effect and keep no object alive. Only the engine calls this.
+  /// Removes the function that ``attach(_:)`` has set, and so releases the objects that it captured. Later wishes have no
+  /// effect. Only the engine calls this.
   func detach() {
     state.withLock { $0.notify = nil }
   }

@@ -113,7 +113,7 @@ def measure_snapshot(table, database, seconds):
     holder.communicate("COMMIT;\n")
     table.add(f"the same, with a snapshot for {seconds} s", run.rate, "jobs/s")
     table.add("  server's CPU", run.cpu, "us/job")
-    table.add("  last quarter divided by that without", 100 * run.last_rate / without.last_rate, "%", least=80)
+    table.add("  rate in the last quarter, relative to no snapshot", 100 * run.last_rate / without.last_rate, "%", least=80)
     require_health("bench_run")
 
 
