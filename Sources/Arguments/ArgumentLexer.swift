@@ -14,7 +14,7 @@ struct ArgumentLexer {
   private var position = 0
   /// The short options of the current argument that are not read yet: `bc` after `-a` of `-abc`.
   private var cluster = Substring()
-  /// The text after `=` of a long option, or nil once it was read.
+  /// The text after `=` of the last long option; nil if there is none, or if it has been read.
   private var attached: String?
   private var optionsEnded = false
 

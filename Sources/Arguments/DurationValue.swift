@@ -45,7 +45,8 @@ extension Duration: OptionValue {
 }
 
 extension Substring {
-  /// Removes leading ASCII digits and returns their number. Returns nil if there are no digits or too many.
+  /// Removes the leading ASCII digits and returns the number that they form. Returns nil if there are no digits, or if the
+  /// number does not fit into `Int64`.
   mutating func takeDigits() -> Int64? {
     Int64(takePrefix { $0.isASCII && $0.isNumber })
   }

@@ -1,8 +1,8 @@
 // Writes text files out as one Swift source: `EmbedText OUTPUT FILE…`.
 //
-// Run by the build-tool plugin of the same name. A raw string literal with three number signs
-// compiles hundreds of times faster than the byte array that `.embedInCode` makes, and needs no
-// escaping: none of the files contains `"""###`.
+// The build-tool plugin of the same name runs this program. A raw string literal with three number
+// signs compiles hundreds of times faster than the byte array that `.embedInCode` makes, and needs
+// no escaping: none of the files contains `"""###`.
 
 import FoundationEssentials
 

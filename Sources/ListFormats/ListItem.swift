@@ -30,7 +30,8 @@ extension ListParser {
 }
 
 extension ListLine {
-  /// Returns the entry that `body` creates from this line's text, or its fault as a problem. Returns nil if `body` does.
+  /// Returns the entry that `body` creates from this line's text, or nil if `body` returns nil. If the line has no text or
+  /// `body` throws, returns a problem with the reason.
   func item(_ body: (String) throws(ListFault) -> ListEntry?) -> ListItem? {
     do throws(ListFault) {
       return try body(try text.get()).map { .entry($0) }

@@ -77,7 +77,7 @@ extension BatchRow {
       + "run: haul pause --batch \(shellWord(batch))"
   }
 
-  /// The text for a batch without jobs of its own: all its lines were already jobs of other batches.
+  /// The text for a batch without jobs. A batch has none if all URLs that were submitted to it already had jobs elsewhere.
   package static let noJobs = "no jobs of its own"
 
   /// The explanation that follows the text ``noJobs``.

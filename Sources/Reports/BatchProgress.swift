@@ -93,7 +93,7 @@ package struct BatchProgress {
     return reported > 0 ? reported : bytesMeter.rate
   }
 
-  /// The time left, estimated from the pace of the jobs, and at least the time that the running jobs need; nil without a pace.
+  /// The time left, estimated from how fast jobs end, but not less than the running jobs need; nil if no estimate is possible.
   private var timeLeft: Duration? {
     let running = transfers.compactMap(\.timeLeft).max()
     if tally.pending <= transfers.count { return running }

@@ -113,7 +113,8 @@ package struct BatchWait {
         $0.count(look.answer.0)
         $0.look(look.answer.1, at: clock.now)
       }
-      // A slow query, such as one for jobs of other batches or for obstacles, must not keep the database busy.
+      // After a query, wait nine times as long as it took, so that queries keep the database busy for at most 10 % of the time.
+      // Queries for jobs of other batches and for obstacles may be slow.
       lookAt = clock.now + look.took * 9
       display.show(board.frame)
       if board.tally.pending == 0 { return }
@@ -128,8 +129,8 @@ package struct BatchWait {
     }
   }
 
-  /// Returns a stream that yields when it is time to look: immediately, at each notification of a batch's end, and at each
-  /// interval.
+  /// Returns a stream that yields when it is time to read the jobs: immediately, after each ``interval``, and after each
+  /// notification that one of the batches may have ended.
   private func looks(_ session: Session) -> AsyncStream<Void> {
     let (looks, input) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let ticker = Task {

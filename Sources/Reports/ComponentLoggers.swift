@@ -4,8 +4,8 @@ package import Log
 import Synchronization
 import Terminal
 
-/// The loggers of a program with several components. Each line begins with the component's name, which has its own colour on a
-/// terminal. JSON lines already name the component and stay unchanged.
+/// The loggers of a program with several components. Each line of text begins with the component's name, which has its own
+/// colour on a terminal. JSON lines stay unchanged, because they have a field for the component.
 ///
 /// Except at the level debug, the log stays readable while thousands of jobs run: see ``JobLines``.
 package final class ComponentLoggers: Sendable {

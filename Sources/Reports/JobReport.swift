@@ -96,7 +96,7 @@ package struct JobReport: Sendable {
       JobRow.columns + JobRow.moreColumns + [machine, process, tries, last, waits, advice])
   }
 
-  /// Returns a text such as `3 of 5, and 6 that do not count`.
+  /// Returns the number of failed attempts and its maximum as text, such as `3 of 5, and 6 that do not count`.
   private static func tries(_ attempts: [AttemptRow], _ job: JobRow) -> String {
     var most = JobOptions.usualMaxAttempts
     if case .number(let number)? = job.options?[JobOption.maxAttempts.rawValue] {

@@ -3,7 +3,7 @@ import JobQueue
 
 /// The page's data in the form that its script reads. Keys are columns of the views. Ages and durations are in seconds.
 struct PageState: Encodable, Sendable {
-  /// Whether the database answered. If not, `trouble` says why, and the other values are missing.
+  /// Whether the database answered. If not, `trouble` says why, and all values about the pool are nil.
   var up: Bool
   var trouble: String?
   /// The database and its server, or nil until the database has answered.

@@ -11,8 +11,8 @@ struct PathCutter: Sendable {
   /// The largest number of paths that are kept distinct. A screen never shows more.
   private static let most = 1000
 
-  /// Prepares to cut `paths` to about `width` columns. The paths must not contain control characters. Paths that are not in
-  /// `paths` are cut independently, and so are all paths if there are more than a screen shows.
+  /// Prepares to cut `paths` to about `width` columns. The paths must not contain control characters. If there are more than
+  /// ``most`` paths, each is cut without regard to the others, and so is a path that is not in `paths`.
   init(_ paths: some Sequence<String>, in width: Int, ellipsis: String = "…") {
     self.ellipsis = ellipsis
     let paths = Set(paths)
@@ -22,7 +22,8 @@ struct PathCutter: Sendable {
     }
     let alike = Dictionary(grouping: paths) { Self.cutName($0, to: width, ellipsis) }
       .values.filter { $0.count > 1 }.joined()
-    // The words that distinguish the paths leave room only for the end of each name.
+    // Beside the words that distinguish paths, there is room only for the end of each name. So only paths whose names have the
+    // same end need such words.
     let groups = Dictionary(grouping: alike) { Self.name(of: $0).suffix(PathCut.end(of: width)) }
     telling = groups.values.map(Self.telling).reduce(into: [:]) {
       $0.merge($1) { first, _ in first }

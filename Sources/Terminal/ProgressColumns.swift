@@ -47,8 +47,8 @@ struct ProgressColumns: Equatable {
     name = max(min(wanted, room), 0)
   }
 
-  /// The width of all columns except name and bar, including the blanks before them. The blanks between name and bar are in
-  /// `gap`.
+  /// The width of all columns except name and bar, with all blanks after the name. If there is a bar, the one blank between bar
+  /// and percentage is not included.
   private var fixed: Int {
     gap + Self.percent + (hasBytes ? gap + Self.bytes : 0) + (hasRate ? gap + Self.rate : 0)
       + (hasTimeLeft ? gap + Self.timeLeft : 0)

@@ -88,8 +88,8 @@ package struct TableLayout: Sendable {
   /// Returns the width of a line with columns of these widths.
   static func width(of widths: [Int]) -> Int { widths.reduce(gap * (widths.count - 1), +) }
 
-  /// Distributes `room` among the columns that need more. In each round a column gets one more, but a column of names gets
-  /// three, because names distinguish the rows.
+  /// Returns the widths of the columns after `room` has been distributed among those that need more. In each round, each such
+  /// column becomes wider by one, but a column of names by three, because names distinguish the rows.
   private static func grown(
     _ columns: [TableColumn], _ shown: Set<Int>, _ rows: [[TableCell]], room: Int
   ) -> [Int?] {

@@ -218,7 +218,8 @@ package struct TopAction: Sendable, Equatable {
 }
 
 extension TopAction.Verb {
-  /// Whether the action stops a job or its wait. If so, it must act on the job that the user sees.
+  /// Whether the action stops jobs or keeps them from starting. If the row under the cursor has just changed, such an action
+  /// needs a second key press, because the user may mean the earlier row.
   var isDestructive: Bool { self == .cancel || self == .pause }
 
   /// The states of jobs on which the verb has an effect.

@@ -117,7 +117,8 @@ extension ExitError {
     self.init(code, Self.sentence(error.message))
   }
 
-  /// Creates the error for an address. A port that is in use may soon be free. Other problems with an address are permanent.
+  /// Creates the error for an address on which Haul cannot listen. A port that is in use may soon be free. Other problems with
+  /// an address are permanent.
   private init(_ error: ListenError) {
     let code: ExitCode =
       switch error {

@@ -1,7 +1,7 @@
 import Arguments
 import JobModel
 
-/// A command of this program. Every error that `perform` throws becomes an exit code in the same place.
+/// A command of this program. ``run()`` converts every error that ``perform()`` throws to an exit code and a sentence.
 protocol HaulCommand: Command {
   /// The exit code if a queue, batch, host, job, store or worker does not exist.
   static var codeOfUnknownName: ExitCode { get }

@@ -63,13 +63,14 @@ extension ListFormat {
     return (title, TableLines(columns))
   }
 
-  /// Returns whether a line is a row of a table, with a URL among other fields. A line that begins with a URL and has no tab is
-  /// a URL that contains a comma. URLs separated by tabs are mirrors.
+  /// Returns whether a line is a row of a table: at least one field is a URL, and at least one is not. A comma may be a part of
+  /// a URL, so a line that begins with a URL is a row only if tabs separate its fields. URLs separated by tabs are mirrors, not
+  /// a row.
   private static func isRow(_ line: String, _ fields: TableFields) -> Bool {
     guard fields == .tab || !ListURL.beginning(line[...]), let cells = try? fields.fields(of: line)
     else { return false }
     let trimmed = cells.map { PlainLines.trimmed($0) }
-    // Mirrors, perhaps followed by a comment.
+    // Whether the line has only mirrors, perhaps followed by a comment.
     let areURLs = trimmed.allSatisfy {
       $0.isEmpty || $0.hasPrefix("#") || ListURL.beginning($0)
     }

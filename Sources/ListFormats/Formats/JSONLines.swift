@@ -106,7 +106,7 @@ struct JSONObject: Decodable {
       if let text = try? container.decode(String.self, forKey: key) {
         value = .text(text)
       } else if key.stringValue == ListField.url.name {
-        // A number is never a URL.
+        // A URL must be a string, so other values are not converted to text here.
         value = (try? container.decodeNil(forKey: key)) == true ? .null : .other
       } else if let number = try? container.decode(Int64.self, forKey: key) {
         value = .text(String(number))

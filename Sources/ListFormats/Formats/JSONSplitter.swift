@@ -14,7 +14,7 @@ struct JSONSplitter: ListSplitter {
   private var depth = 0
   private var isInText = false
   private var isEscaped = false
-  /// The depth inside the list, while the list is open.
+  /// The number of open brackets directly inside the list; nil while no list is open.
   private var listDepth: Int?
   private var lists = 0
   private var element: [UInt8] = []
@@ -44,7 +44,8 @@ struct JSONSplitter: ListSplitter {
       if !object.isListAlone(choices) { return false }
       return next == nil ? (isWhole ? true : nil) : false
     }
-    // In faulty lines of JSON, the next line begins another object. If one object spans several lines, the next line does not.
+    // The first line is not a whole object. If the next line begins with a brace, the list has one object per line, and the
+    // first line is faulty. Otherwise one object spans several lines.
     return next == nil && !isWhole ? nil : next != UInt8(ascii: "{")
   }
 

@@ -26,7 +26,8 @@ enum ListURL {
     let rest = line[blank...].drop(while: isBlank)
     if rest.first == "#" { return line[..<blank] }
     if rest.contains("://") { throw .holdsMore }
-    // After a name with a file extension, a space ends the URL. After any other name, the space may belong to the URL.
+    // If the name before the space has a file extension, the URL ends there, and the text after it is an error. Otherwise the
+    // space may belong to the URL.
     let name = line[..<blank].split(separator: "/", omittingEmptySubsequences: false).last ?? ""
     if line[..<blank].count(where: { $0 == "/" }) > 2, name.contains("."), !name.contains("?") {
       throw .spaceBehind

@@ -46,7 +46,7 @@ struct TableFields: Sendable, Equatable {
         let end = rest.firstIndex(of: separator) ?? rest.endIndex
         field += rest[..<end]
         rest = rest[end...]
-        // Tables with tabs rarely quote texts. In them a quotation mark stands for itself.
+        // Tables with tabs rarely quote texts. So in such a table a quotation mark within a field is an ordinary character.
         if separator != UInt8(ascii: "\t"), field.contains(quote) {
           throw ListFault("a field that contains a quotation mark must be in quotation marks")
         }

@@ -11,8 +11,8 @@ struct TableHeader: Sendable, Equatable {
   /// Whether each line must have as many fields as the header.
   private let isStrict: Bool
 
-  /// Determines the columns from the first line of a table. The line has the names of the columns, or otherwise exactly one
-  /// URL.
+  /// Determines the columns from the first line of a table. The line is a header with the names of the columns, or an entry
+  /// with a URL. If an entry has several URLs, `choices` must say which column to use.
   ///
   /// Columns in `choices` override the names. Names that resemble a field are rejected only if `choices` is empty.
   init(first fields: [String], _ choices: ListColumns) throws(ListFault) {

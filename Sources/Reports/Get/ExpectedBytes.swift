@@ -15,7 +15,8 @@ package struct ExpectedBytes: Sendable {
     let isKnown = lengths.count == running.count && running.count >= unfinished
     let files = completed.files + unfinished
     if isKnown { last = (lengths.reduce(completed.bytes, +), files) }
-    // A file that restarts or waits for a retry still has its earlier length.
+    // While a file restarts or waits for a retry, its length is not known. The last total then still applies, unless there are
+    // more files now.
     total = last.flatMap { files <= $0.files ? $0.total : nil }
     if total == nil, completed.files > 0 { countsFiles = true }
   }

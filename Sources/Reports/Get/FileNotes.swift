@@ -10,7 +10,7 @@ struct FileNotes {
     parquet pbf pdf pkg png ppt pptx pt pth rar rpm safetensors shp sqlite svg tar tbz tgz tif tiff tsv ttf txt txz vcf \
     wasm wav webm webp whl wmv woff woff2 xls xlsx xz zip zst zstd
     """.split(separator: " ").map(String.init))
-  /// The number of web pages that are shown by name.
+  /// The maximum number of web pages that are shown by name.
   private static let named = 3
 
   private var pages = 0

@@ -15,7 +15,8 @@ package struct GetFile: Sendable {
   private let error: ErrorClass?
   private let message: String?
 
-  /// Creates the result of `line`; nil if the file has not ended.
+  /// Creates the result of a file from the end of its lease; nil if Haul will try the file again. `line` is the line of the
+  /// list that names the file.
   init?(_ lease: SettledLease, _ line: SubmitLine?) {
     guard [.completed, .failed, .cancelled].contains(lease.state) else { return nil }
     let (ending, isThere) = (lease.ending, lease.state == .completed)

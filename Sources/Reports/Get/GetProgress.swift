@@ -37,7 +37,8 @@ package final class GetProgress: Sendable {
   }
 
   private static let interval = Duration.milliseconds(100)
-  /// A transfer whose bytes decrease by more than this has restarted. To compare, Haul downloads at most this many bytes again.
+  /// A transfer whose number of bytes decreases by more than this has restarted. A smaller decrease is normal when a download
+  /// continues: Haul first downloads the last bytes again, to compare them with the part file.
   private static let slack: Int64 = 64 << 10
   /// A wait that is shorter than this needs no message.
   private static let patience = Duration.seconds(1)
@@ -188,7 +189,7 @@ package final class GetProgress: Sendable {
     let anew = state.withLock { state in
       transfers.filter { transfer in
         var running = state.running[transfer.token] ?? Running()
-        // The response may arrive before the display has seen the bytes of the earlier attempt.
+        // The transfer may restart before the display has seen its bytes. So the saved bytes count too, once data arrives.
         let isAnswered = transfer.fetched > 0 && transfer.bytes > 0
         running.most = max(running.most, transfer.bytes, isAnswered ? transfer.kept : 0)
         let isNews = !running.isToldAnew && transfer.bytes + Self.slack < running.most

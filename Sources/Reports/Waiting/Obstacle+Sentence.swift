@@ -230,7 +230,8 @@ extension WorkerStart {
       + networks.map { " --allow-net \($0)" }.joined()
   }
 
-  /// Returns the directory of the store if the store has only one on the machine, or none there and one in all; otherwise nil.
+  /// Returns the only directory of the store on `machine`. If the store has none there, returns its only directory on other
+  /// machines. Returns nil if no directory or several directories are possible.
   private func directory(on machine: String) -> String? {
     let roots = roots ?? []
     let here = Set(roots.filter { $0.machine == machine }.map(\.root))

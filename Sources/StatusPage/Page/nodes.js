@@ -6,7 +6,7 @@ const UNITS = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 const POLL = 1000, HIDDEN_POLL = 15000, PATIENCE = 8000, LATE = 6, JOBS_POLL = 3000;
 const $ = (id) => document.getElementById(id);
 
-// Amounts, as the command line spells them.
+// Returns an amount as a number and a unit, in the same form as on the command line.
 function amount(bytes) {
   if (Math.abs(bytes) < 1024) return [String(bytes), "B"];
   let value = bytes / 1024, unit = 0;
@@ -32,7 +32,8 @@ const age = (seconds) => span(seconds).match(/^\d+[smhd]/)[0];
 const clock = (seconds) => new Date(seconds * 1000).toISOString().slice(11, 16);
 const percent = (part, whole) => Math.max(0, Math.min(100, Math.floor((100 * part) / whole)));
 
-// The page's nodes. Unchanged nodes are left alone, so that nothing moves while you read or select text.
+// Sets the text of a node. Functions here change a node only if its content differs, so that text that you read or select
+// does not move.
 function set(node, value) { const text = value == null ? "" : String(value); if (node.textContent !== text) node.textContent = text; }
 // A host name may wrap after a dot.
 function dotted(node, name) {

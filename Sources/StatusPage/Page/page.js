@@ -1,5 +1,5 @@
-// Polls the coordinator and shows whether the data is fresh. The text in #link is a status region, so it changes only when the
-// state of the connection changes.
+// Polls the coordinator and shows whether the data is fresh. Screen readers read each new text in #link aloud, so the text
+// changes only when the state of the connection changes.
 let heard = Date.now(), failed = "", still = false, up = true, timer = 0;
 function tell() {
   const silence = (Date.now() - heard) / 1000;

@@ -32,7 +32,7 @@ function chart(minutes, now) {
   const last = Math.floor(now / 60) * 60, at = new Map(minutes.map((row) => [row[0], row]));
   const shown = bars.map((_, index) => at.get(last - 60 * (59 - index)) ?? [last - 60 * (59 - index), 0, 0, 0, 0]);
   const most = Math.max(...shown.map((row) => row[1]));
-  // A round number above the highest bar: 1, 2 or 5 times a power of 1024 or a part of it.
+  // The top of the scale: the first of 1, 2, 5, 10, … 500 B, KiB, MiB and so on that is at least as high as the highest bar.
   let top = 1;
   for (let unit = 1; top < most; unit *= 1024) top = [1, 2, 5, 10, 20, 50, 100, 200, 500].map((n) => n * unit).find((n) => n >= most) ?? 1024 * unit;
   shown.forEach(([minute, size, done, failed], index) => {

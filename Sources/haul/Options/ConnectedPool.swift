@@ -12,7 +12,7 @@ enum ConnectedPool {
   /// The clause that names the pool, such as ` in the pool haul at db.example.org:5432`; empty before the first connection.
   static var clause: String { name.map { " in the pool \($0)" } ?? "" }
 
-  /// The last member of each JSON object that a command prints.
+  /// The last member of each JSON object that a command prints: the name of the pool. Empty before the first connection.
   static var members: [JSONValue.Member] { name.map { [.init("pool", .string($0))] } ?? [] }
 
   static func note(_ connection: Connection) {

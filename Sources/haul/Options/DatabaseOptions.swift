@@ -72,7 +72,7 @@ struct DatabaseOptions: OptionGroup {
     return .standing(conninfo)
   }
 
-  /// The environment variables that make commands use another database than the database of `haul up`.
+  /// Those environment variables, among the ones that are set, that keep commands from using the database of `haul up`.
   static var variables: [String] {
     let environment = ProcessInfo.processInfo.environment
     return (["HAUL_DATABASE_URL"] + libpqVariables).filter { environment[$0, default: ""] != "" }
@@ -120,7 +120,8 @@ struct DatabaseOptions: OptionGroup {
     return prefix.map { RefusedStatement(prefix: $0, refusal: error) }
   }
 
-  /// Returns the error if there is no connection. If no database was named, libpq's message does not help.
+  /// Returns the error for a failed connection. If the user named no database and no server answered, the error omits libpq's
+  /// message `text`, which would not help.
   static func reason(_ place: Place, _ state: SQLState?, _ text: String) -> ExitError {
     let advice = "Start a pool with 'haul up', or name a database with --database."
     switch (place, state) {

@@ -25,7 +25,7 @@ extension ExpectedDigest: OptionValue {
     return "\(wanted) (0-9 and a-f)"
   }
 
-  /// Returns whether `text` is a name of `algorithm` in a digest.
+  /// Returns whether `text`, the part of a digest before `=`, names `algorithm`: `sha-256` or `SHA256`.
   private static func names(_ text: Substring, _ algorithm: DigestAlgorithm) -> Bool {
     let zeros = String(repeating: "0", count: algorithm.hexadecimalDigits)
     return ExpectedDigest(spelled: "\(text)=\(zeros)").map { $0.algorithm == algorithm } ?? false

@@ -11,7 +11,7 @@ struct JobOptionRow: Sendable {
   /// The option for the defaults of a queue. It also accepts `none`.
   let queueOption: Arguments.Option<QueueJobOptions>
 
-  /// Creates an option with a value. `long` is its name if that differs from the job option's name.
+  /// Creates an option with a value. `long` is its name on the command line if that differs from the name of the job option.
   static func value<Value: OptionValue>(
     _ option: JobOption, _ placeholder: String, _ type: Value.Type, long: String? = nil,
     for commands: [JobOptionTable.Command] = JobOptionTable.Command.allCases, _ help: String,

@@ -42,7 +42,7 @@ struct ListOptions: OptionGroup {
     return choices
   }
 
-  /// Checks that these options do not contradict the URLs of the command line.
+  /// Checks that the command line gives either `urls` or a list, and that these options fit what it gives.
   func check(beside urls: [String]) throws(ExitError) {
     if urls.isEmpty && input == nil {
       throw ExitError(.usage, "no URL is given. Give URLs, or a list with --input.")

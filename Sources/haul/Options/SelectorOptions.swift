@@ -40,7 +40,7 @@ struct SelectorOptions: OptionGroup {
   var state: JobState?
   var error: ErrorClass?
 
-  /// Returns the selector for these options and for `ids`, if there are any.
+  /// Returns the selector for these options and for `ids`. If `ids` is empty, the selector accepts jobs with any id.
   func selector(ids: [Int64]) -> JobSelector {
     var selector = JobSelector()
     selector.ids = ids.isEmpty ? nil : ids
@@ -52,7 +52,8 @@ struct SelectorOptions: OptionGroup {
     return selector
   }
 
-  /// Returns the selector of the options and `ids`. Throws if they select nothing.
+  /// Returns the selector for these options and for `ids`. Throws if there is no id and no option, so that a command never
+  /// changes all jobs by mistake.
   func required(ids: [Int64]) throws(ExitError) -> JobSelector {
     let selector = selector(ids: ids)
     guard selector != JobSelector() else {

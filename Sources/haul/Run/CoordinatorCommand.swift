@@ -7,7 +7,7 @@ import StatusPage
 struct CoordinatorCommand: HaulCommand {
   static let name = "coordinator"
   static let role: PoolRole? = .worker
-  // Workers use the same code.
+  // The reason is the same as for ``WorkerCommand/codeOfOtherVersion``.
   static let codeOfOtherVersion = ExitCode.tryAgain
   static let abstract =
     "Run pool maintenance in place of a worker: reclaim work from dead workers and start scheduled jobs."

@@ -317,7 +317,7 @@ struct GetCommand: HaulCommand {
       describe: { ExitError(from: $0).message ?? "" })
     reader.schemes = WebURL.webSchemes.union(requests.schemes.map(\.argument))
     reader.choices = list.choices
-    // With --content-disposition, names from the server replace these names.
+    // With --content-disposition, the server names the files, so equal names in the URLs are no mistake.
     reader.numbersDoubleNames = rename || choices.given.contentDisposition == true
     if let input = list.input {
       return try await reader.lines(ofList: input, skipsWrong: list.skipBad)

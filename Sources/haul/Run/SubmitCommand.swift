@@ -173,7 +173,8 @@ struct SubmitCommand: HaulCommand {
     problems.add(first, of: conflicts.count)
   }
 
-  /// Returns the error that ends the command. If the lines did not cause it, wrong lines are reported as well.
+  /// Returns the error that ends the command after `error`. Without --skip-bad, also lists the wrong lines of the list, even if
+  /// `error` has another cause.
   private func conclude(
     _ error: any Error, _ problems: LineProblems, _ display: ProgressDisplay
   ) -> any Error {
@@ -207,8 +208,8 @@ struct SubmitCommand: HaulCommand {
     if urls.count != 1 && !single.isEmpty { throw ExitError(needingOneURL: single) }
   }
 
-  /// Returns the delay of the jobs, or nil if they may start immediately. A time is measured by the
-  /// database's clock, like all other times.
+  /// Returns the delay of the jobs, or nil if they may start immediately. The database's clock converts a point in time to a
+  /// delay, because the clock of this machine may be wrong.
   private func delay(_ queue: JobQueue) async throws -> Duration? {
     switch notBefore {
     case nil: nil
@@ -222,7 +223,7 @@ struct SubmitCommand: HaulCommand {
   ) throws {
     display.clear()
     func warn(_ text: String) { display.say("haul submit: \(text)", as: .warning) }
-    // The user did not ask for an invented batch.
+    // Without --batch, Haul invented the batch. The user then need not know that jobs are in other batches.
     for elsewhere in reply.elsewhere where elsewhere.kind == .queue || self.batch != nil {
       let isOne = elsewhere.jobs == 1
       let place = elsewhere.name.map { "in the \(elsewhere.kind) \($0)" }

@@ -36,9 +36,12 @@ struct CompletionCommand: HaulCommand {
 }
 
 extension Shell {
-  /// The shell code that asks `haul __complete`. The first three lines of the answer are: the kind of the following lines, the
-  /// part of the word that a path completes, and the text before that part. For bash, the third line is the beginning of that
-  /// part, which bash keeps unchanged.
+  /// The shell code that calls `haul __complete`. The first line of the answer is the kind of completion. The second line is
+  /// the beginning of the path that the user types, such as `lists/a` of `--input=lists/a`. The third line is the text before
+  /// this path, here `--input=`. The other lines are candidates.
+  ///
+  /// Bash begins a new word after a colon, and replaces only that word. So for bash the third line is the part of the path that
+  /// bash keeps, such as `a:` of the path `a:b`. The code removes this part from each candidate.
   fileprivate var stub: String {
     switch self {
     case .bash:

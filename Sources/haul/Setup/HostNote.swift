@@ -11,7 +11,7 @@ extension JobQueue {
     let absence =
       host.hasPrefix("*")
       ? "no job has a host that matches this pattern yet" : "no job has this host yet"
-    // A host that was misspelt earlier is known too, so the similar host must have jobs.
+    // The database also knows hosts that an operator misspelt earlier. So Haul suggests only a host that has jobs.
     if let near = Suggestion.nearest(to: host, among: try await names("host", near: host)),
       try await hasJobs(onHost: near)
     {

@@ -143,7 +143,7 @@ struct VerifyCommand: HaulCommand {
     else {
       return run.tally
     }
-    // If this user lacks the role, 'haul check' continues to recommend a verification.
+    // A user who cannot submit jobs cannot record this verification either. So 'haul check' continues to recommend one.
     if facts.may.submit { try await queue.recordVerification(of: run.found.instances) }
     return run.tally
   }

@@ -11,7 +11,8 @@ struct VerifyStores: Sendable {
   /// The ids of the store instances that this machine can read.
   private(set) var instances: [Int] = []
 
-  /// Opens the stores at `mounts`. If there are none, opens the stores that are still where they were initialised.
+  /// Opens the stores at `mounts`. If `mounts` is empty, looks at each directory in `rows` on this machine, and opens those that
+  /// have the recorded marker.
   ///
   /// - Throws: an error if a mount is not a store of the database, or if there is no store.
   init(_ mounts: [StoreMount], among rows: [StoreRow]) throws {

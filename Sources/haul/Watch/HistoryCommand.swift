@@ -47,7 +47,7 @@ struct HistoryCommand: HaulCommand {
     )
   }
 
-  /// Prints each requested command of the history.
+  /// Prints the commands of the history with the ids that the user gave, and the jobs that they changed.
   private func show() async throws {
     let rows = try await database.withQueue { [ids] queue in
       var rows: [OperationRow] = []
