@@ -45,7 +45,7 @@ extension CommandTree {
 private struct TypedLine {
   private let node: CommandNode
   private var given: [String: String] = [:]
-  /// The option whose value is the next word.
+  /// The option whose value is the next word; nil if the next word is not the value of an option.
   private var pending: OptionSpec?
   private var operands = 0
   private var optionsEnded = false

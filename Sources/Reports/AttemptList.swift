@@ -37,8 +37,8 @@ extension AttemptRow {
     Column("MESSAGE", key: "message", value: { .text($0.message) }),
   ]
 
-  /// Returns the note below the row, which describes the ``failure(_:)``. If the failure does not count against the job, the
-  /// note also says why.
+  /// Returns the note below the row, which describes the ``failure(_:)``; nil if nothing failed. If the failure does not count
+  /// against the job, the note also says why.
   @Sendable package static func note(_ row: AttemptRow) -> String? {
     guard let failure = failure(row), let reason = row.whyNotCounted else { return failure(row) }
     return "\(failure) (\(reason))"

@@ -16,7 +16,7 @@ struct PageState: Encodable, Sendable {
   var minutes: [[Int64]]?
   var workers: [Worker]?
   var gone: Gone?
-  /// The time in seconds since the following values were counted.
+  /// The time in seconds since the following values were counted; nil if they were not counted yet.
   var countedAge: Double?
   var queues: [Queue]?
   var hosts: [Host]?

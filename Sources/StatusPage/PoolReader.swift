@@ -43,7 +43,7 @@ actor PoolReader {
   private let lastError: LastError
   private var live: (reading: Result<LiveFacts, any Error>, at: ContinuousClock.Instant)?
   private var liveTask: Task<Result<LiveFacts, any Error>, Never>?
-  /// The last count. `counted` is the last successful one.
+  /// The last count. `counted` is the last successful one. Each is nil if there is none yet.
   private var count: Count?
   private var counted: Count?
   private var countTask: Task<Void, Never>?
@@ -75,7 +75,8 @@ actor PoolReader {
 
   /// Returns the newest jobs that match `search`, at most ``JobSearch/most``.
   ///
-  /// - Throws: `PostgresError.timedOut` if the database takes longer than three seconds; `JobQueueError.noSuchName`.
+  /// - Throws: `PostgresError.timedOut` if the database takes longer than three seconds; `JobQueueError.noSuchName` if the
+  ///   batch, queue or host does not exist.
   func jobs(_ search: JobSearch) async throws -> JobPage {
     try await look { queue in
       try await queue.find(
@@ -85,7 +86,7 @@ actor PoolReader {
 
   /// Returns a job and its attempts, oldest first.
   ///
-  /// - Throws: the errors of ``jobs(_:)``.
+  /// - Throws: the errors of ``jobs(_:)``; `JobQueueError.noSuchName` if the job does not exist.
   func job(_ id: Int64) async throws -> (JobRow, [AttemptRow]) {
     var selector = JobSelector()
     selector.ids = [id]

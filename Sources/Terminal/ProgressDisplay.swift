@@ -45,7 +45,8 @@ package final class ProgressDisplay: Sendable {
     var frame: ProgressFrame?
     /// A sentence to show instead of a frame; nil to show the frame.
     var sentence: String?
-    /// The time when a frame was last drawn. In plain mode it begins as the time when the display was created.
+    /// The time when a frame was last shown; nil if the next frame can be shown immediately. In plain mode it begins as the time
+    /// when the display was created, so that the first line also appears only after 5 seconds.
     var shownAt: ContinuousClock.Instant?
     /// The last progress line that plain mode wrote, or nil before the first.
     var reported: String?

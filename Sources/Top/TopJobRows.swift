@@ -84,7 +84,8 @@ extension TransferRow {
 }
 
 extension JobRow {
-  /// The state of the job in words: `failed with http_4xx: the server answers 404`, `scheduled after timeout`.
+  /// The state of the job in words, such as `failed with http_4xx: the server answers 404` or `scheduled after timeout`; nil if
+  /// this program does not know the state.
   var result: String? {
     guard let state else { return nil }
     if let error {

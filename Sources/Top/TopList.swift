@@ -40,8 +40,10 @@ package struct TopList: Sendable {
   /// The index in ``shown`` of the row under the cursor.
   package private(set) var cursor = 0
   /// The time when the row under the cursor last changed without a key: its job changed its state, or another row replaced it.
+  /// Nil if the row has not changed since the user moved the cursor.
   private var changedAt: ContinuousClock.Instant?
-  /// The subject of the row that was under the cursor before ``forget()`` removed all rows.
+  /// The subject of the row that was under the cursor before ``forget()`` removed all rows; nil if the cursor need not return
+  /// to it.
   private var sought: TopSubject?
   /// The index in ``shown`` of the first row on the screen.
   package private(set) var top = 0

@@ -45,7 +45,8 @@ extension TopModel {
     return look { $0 = search }
   }
 
-  /// Changes the search for jobs. If the search is then different, the shown jobs are removed.
+  /// Changes the search for jobs with `body`, and returns the request to read the jobs. If `body` makes a difference, removes the
+  /// shown jobs.
   mutating func look(_ body: (inout TopSearch) -> Void) -> Request? {
     let before = search
     body(&search)

@@ -212,7 +212,8 @@ package struct TopModel: Sendable {
 
   mutating func help() { mode = .help }
 
-  /// Quits immediately. If an action is in progress, the user must press the key again, because the action would stop halfway.
+  /// Returns the request to quit. If an action is in progress, it would stop halfway: the first call then returns nil and shows a
+  /// message, and the user must press the key again.
   mutating func quit() -> Request? {
     if current == nil || isLeaving { return .quit }
     isLeaving = true
@@ -228,7 +229,8 @@ package struct TopModel: Sendable {
     return .read
   }
 
-  /// Performs the action of a key, asks for confirmation, or shows why the action is not possible.
+  /// Returns the request to perform the action of a key. Returns nil if the user must confirm the action first, or if the action
+  /// is not possible; a message then says why.
   mutating func act(_ letter: Character, _ now: ContinuousClock.Instant) -> Request? {
     // `=` is the key of `+` without shift.
     guard let verb = TopAction.Verb(rawValue: letter == "=" ? "+" : letter) else { return nil }

@@ -6,7 +6,7 @@ import JobModel
 /// File"). If `isCertain` is false, it also parses plain lines of URLs, which may be indented.
 struct Aria2Lines: ListParser {
   let isCertain: Bool
-  /// The entry whose options may follow, or its problem.
+  /// The entry to which the next indented lines belong, or its problem; nil before the first entry.
   private var open: Result<ListEntry, Fault>?
   private var directory: String?
   private var name: String?

@@ -7,7 +7,7 @@ struct TSVLines: ListParser {
 
   private let choices: ListColumns
   private var isBegun = false
-  /// The parser of a list without the heading.
+  /// The parser of a list without the heading; nil if the list has the heading.
   private var table: TableLines?
 
   init(_ choices: ListColumns) { self.choices = choices }

@@ -31,7 +31,7 @@ struct TableLines: ListParser {
     }
   }
 
-  /// Parses the first line.
+  /// Parses a line before the columns are known. Returns the line's entry if the table has no header; otherwise nil.
   private mutating func begin(_ text: String, _ line: ListLine) throws(ListFault) -> ListItem? {
     if let stated = TableFields.stated(by: text) {
       fields = stated

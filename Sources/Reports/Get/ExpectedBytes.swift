@@ -1,7 +1,7 @@
 /// The total size of several files. The total is known once each file has ended or is running with a known length.
 package struct ExpectedBytes: Sendable {
   package private(set) var total: Int64?
-  /// The last known total, and the number of its files.
+  /// The last known total, and the number of its files; nil if no total was known yet.
   private var last: (total: Int64, files: Int)?
   /// Whether the progress bar counts files instead of bytes. Once this is true, it stays true, so that the bar does not move
   /// backwards.

@@ -6,7 +6,7 @@ import Worker
 /// The result of one file of `haul get`, for JSON output. The JSON members have the same names as those of a job.
 package struct GetFile: Sendable {
   private let url: String?
-  /// The path below the directory of the command.
+  /// The path below the directory of the command; nil if it is not known.
   private let path: String?
   private let bytes: Int64?
   private let digest: String?

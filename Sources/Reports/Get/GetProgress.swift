@@ -20,7 +20,7 @@ package final class GetProgress: Sendable {
     var indices: [String: Int]?
     var hostTrouble = HostTroubleLines()
     var notes = FileNotes()
-    /// The task that shows a notice after a while. The notice names the event that the command waits for.
+    /// The task that shows a notice after a while; nil if there is none. The notice names the event that the command waits for.
     var notice: Task<Void, Never>?
 
     /// Whether to show progress. A run that is stopping shows none, because its number of bytes would not include the saved
@@ -245,7 +245,7 @@ package final class GetProgress: Sendable {
       state.expected.look(
         transfers.map(\.total), unfinished: state.tally.unfinished,
         completed: (state.tally.completed, state.tally.bytes))
-      // The bar covers the whole list, and so does the number of files.
+      // The bar and the number of files include the files of earlier runs.
       let before = state.tally.bytesBefore
       // A file with all its bytes is being published, and another file takes its place on the screen.
       let shown = transfers.filter { transfer in transfer.total.map { transfer.bytes < $0 } ?? true

@@ -11,8 +11,8 @@ package struct ObstacleThrottle {
   /// When each obstacle can be shown again; nil means never.
   private var told: [Key: ContinuousClock.Instant?] = [:]
 
-  /// Returns whether to show a reason for waiting. A new reason is shown. If a reason was shown with a waiting time, it is
-  /// shown again after that time has passed.
+  /// Returns whether to show a reason for waiting. A reason is shown once. If it has a waiting time, it is shown again when the
+  /// jobs still wait after that time.
   package mutating func isNews(_ obstacle: Obstacle, at now: ContinuousClock.Instant) -> Bool {
     let key = Key(kind: obstacle.kind, name: obstacle.name)
     if let until = told[key], until.map({ now < $0 }) ?? true { return false }

@@ -61,7 +61,8 @@ struct RequestOptions: OptionGroup {
 
   var netrc: String?
   var cookies: String?
-  /// The proxy as text. It is not parsed yet, because an error about a proxy with a password must not repeat the password.
+  /// The proxy as text; nil if none was given. It is not parsed yet, because an error about a proxy with a password must not
+  /// repeat the password.
   var proxy: String?
   var caFile: String?
   var schemes: [FileScheme] = []
