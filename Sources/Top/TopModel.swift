@@ -229,8 +229,8 @@ package struct TopModel: Sendable {
     return .read
   }
 
-  /// Returns the request to perform the action of a key. Returns nil if the user must confirm the action first, or if the action
-  /// is not possible; a message then says why.
+  /// Returns the request to perform the action of a key. Returns nil if `letter` is not the key of an action, if the user must
+  /// confirm the action first, or if the action is not possible. In the last case a message says why.
   mutating func act(_ letter: Character, _ now: ContinuousClock.Instant) -> Request? {
     // `=` is the key of `+` without shift.
     guard let verb = TopAction.Verb(rawValue: letter == "=" ? "+" : letter) else { return nil }

@@ -14,7 +14,7 @@ struct JSONSplitter: ListSplitter {
   private var depth = 0
   private var isInText = false
   private var isEscaped = false
-  /// The number of open brackets directly inside the list; nil while no list is open.
+  /// The value of `depth` directly inside the list; nil while no list is open.
   private var listDepth: Int?
   private var lists = 0
   private var element: [UInt8] = []

@@ -72,7 +72,7 @@ struct DatabaseOptions: OptionGroup {
     return .standing(conninfo)
   }
 
-  /// Those environment variables, among the ones that are set, that keep commands from using the database of `haul up`.
+  /// The names of the variables in this process's environment that keep commands from using the database of `haul up`.
   static var variables: [String] {
     let environment = ProcessInfo.processInfo.environment
     return (["HAUL_DATABASE_URL"] + libpqVariables).filter { environment[$0, default: ""] != "" }

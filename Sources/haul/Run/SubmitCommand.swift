@@ -173,8 +173,8 @@ struct SubmitCommand: HaulCommand {
     problems.add(first, of: conflicts.count)
   }
 
-  /// Returns the error that ends the command after `error`. Without --skip-bad, also lists the wrong lines of the list, even if
-  /// `error` has another cause.
+  /// Returns the error that ends the command after `error`, and lists wrong lines. If `error` has another cause than the lines,
+  /// lists those found so far, but not with --skip-bad or if another command submitted the same path.
   private func conclude(
     _ error: any Error, _ problems: LineProblems, _ display: ProgressDisplay
   ) -> any Error {
