@@ -9,7 +9,7 @@ FROM pg_stat_statements WHERE query LIKE 'SELECT haul.work(%'"""
 # Blocks for each call and each job that begins in it: usually 60 to 250, both with no waiting job and with tens of thousands.
 # While sessions are stopped and dead rows cannot be vacuumed: 400.
 MOST = 500
-# This many calls give a mean; the server reports rows a second late.
+# The mean is over at least this many calls, because the server reports inserted rows up to a second late.
 ENOUGH = 100
 
 

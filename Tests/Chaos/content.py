@@ -8,7 +8,7 @@ import dataclasses
 import random
 import re
 
-# A prime: bytes that are written to a wrong place, at any round distance, differ from the right ones.
+# A prime, so that bytes that are written to a wrong place differ from the right ones, even if the distance is a round number.
 PERIOD = (1 << 22) + 15
 _circle = random.Random(20261122).randbytes(PERIOD)
 _twice = memoryview(_circle + _circle)

@@ -179,8 +179,8 @@ def _(world, fault, hold):
 
 
 def submit_through_pooler(world, number, hold):
-    """Submits two lists concurrently through a transaction pooler. Each is one line longer than the piece that is staged
-    together. Between the two parts the leader has time to take the submission for dead."""
+    """Submits two lists concurrently through a transaction pooler. The first lines of each fill one piece that is staged
+    together. The last line follows later, so that the leader has time to take the submission for dead."""
     world.pooler.start()
     try:
         lists = [subprocess.Popen(
@@ -419,7 +419,7 @@ def _(world, fault, hold):
     batch = random.Random(fault.dice).choice(world.batches())
     world.persist("cancel", "--batch", batch)
     hold()
-    # Most batches are retried later; some stay cancelled, chosen by the fault's dice.
+    # Most batches are retried later; some stay cancelled, chosen by the fault's random numbers.
     if fault.dice % 3:
         world.persist("retry", "--batch", batch, "--state", "cancelled")
         world.wanted.add(batch)

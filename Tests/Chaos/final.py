@@ -182,9 +182,9 @@ class Final:
         self.book.violation("name", f"{store} has {path}, and its job is {row and row[5]}")
 
     def had_right(self, job, moment):
-        """Returns whether a worker had a lease of a job when its file got its name. Some workers may rename
-        it late. Nothing can prevent that, and the file is whole. Such a worker was stopped between its check of the lease and
-        the rename, was stopped with bytes in memory that it then writes again to the same place, or was killed while the disk
+        """Returns whether a worker had a lease of a job when its file got its name. Also returns True for late renames that
+        nothing can prevent and that leave the file whole. In these, the worker was stopped between its check of the lease and the
+        rename, was stopped with bytes in memory that it then writes again to the same place, or was killed while the disk
         hung."""
         for _, worker, _, _, begin, end, _ in self.attempts.get(job, []):
             if begin - TICK <= moment <= end + TICK:
@@ -199,8 +199,8 @@ class Final:
         return False
 
     def thawed(self, moment):
-        """Returns the moment, or the end of a disk's hang at that moment: work that a stopped worker had begun waits for the
-        disk too."""
+        """Returns the moment; if a disk hangs at that moment, the end of the hang. Work that a stopped worker had begun waits for
+        the disk too."""
         for start, stop in sorted(self.book.frozen):
             if start <= moment:
                 moment = max(moment, (stop or moment) + 2)

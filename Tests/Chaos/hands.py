@@ -10,7 +10,8 @@ import psycopg2
 
 from faults import deed
 
-# Hosts whose rows a transaction may lock. Not odd.test: Haul cannot record its requests to wait while its row is locked.
+# Hosts whose rows a transaction may lock. Not odd.test, which asks Haul to wait: Haul cannot record that while
+# the row is locked.
 HOSTS = ["plain.test", "capped.test", "polite.test", "nginx.test", "large.test"]
 RUNNING = "SELECT l.job FROM haul.lease l JOIN haul.host h ON h.id = l.host WHERE h.name = %s ORDER BY l.job LIMIT 1"
 # The statement of an operator's transaction, which then stays open.
@@ -21,7 +22,8 @@ ORDERS = {
     "row": "SELECT id FROM haul.host WHERE name = %(host)s FOR UPDATE",
     "submission": "SELECT haul.submit(%(submission)s::uuid, 'disk', NULL, 5::smallint, '{}', NULL, 'skip', false, 10)",
 }
-# What earlier versions accepted, with the table whose jobs may have it. A claim cannot read such options.
+# Statements that give a job what earlier versions accepted, each with the table that lists jobs for it. A claim cannot read such
+# options.
 WAITING, LEASED = "ready", "lease"
 OLDER_ROWS = [
     (WAITING, """UPDATE haul.job SET options = options || '{"max_attempts": 1.0}' WHERE id = %s RETURNING id"""),

@@ -4,8 +4,8 @@ It runs as a separate process: origin.py ADDRESS LOG SEED, with hosts by the Hos
 input: {"host": NAME, "deed": WORD or null, "chance": 0…1, "wait": seconds}, {"versions": {NUMBER: VERSION}}, {"rates": {NAME: bytes/s}}.
 The log has a JSON line for every request that has ended, and for every order that was received.
 
-For caps, each request notes at its beginning which other requests are open at that host, because that is certain. A client that
-has closed its connection has none open, and the kernel knows that before this process does.
+To check caps, each request notes at its beginning which other requests are open at that host. The kernel says whether the client
+of a request has closed its connection: it knows that before this process does.
 """
 
 import asyncio
@@ -144,7 +144,7 @@ class Origin:
         length = file.length(version)
         tag, changed = f'"{file.number}-{version}"', formatdate(FIRST_CHANGE + 60 * version, usegmt=True)
         head = [f"Date: {formatdate(usegmt=True)}", f"Last-Modified: {changed}"]
-        if file.number % 10 != 9:  # the others have only a time
+        if file.number % 10 != 9:  # one file in ten has no ETag, only a time
             head.append(f"ETag: {tag}")
         begin, status = 0, "200 OK"
         takes_ranges = file.number % 10 != 8 and request.deed != "no_ranges"

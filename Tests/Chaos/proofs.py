@@ -180,7 +180,7 @@ def _(stage):
 @scene("a row that stops all claims", "settled", waves=[wave("capped.test", 40, 40000)])
 def _(stage):
     stage.submit()
-    # The last one, because it waits for a while.
+    # Choose a job near the end of the queue, because it waits for a while.
     until("a job that waits", lambda: hands.poison(stage, hands.OLDER_ROWS[0], 0.99))
 
 

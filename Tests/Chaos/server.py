@@ -62,7 +62,8 @@ class Server:
             raise RuntimeError(f"{name}: {done.stderr}")
 
     def start(self):
-        # The server's own standard error is the log: pg_ctl's is a pipe, at whose end this process would wait.
+        # Without --log, the server would inherit pg_ctl's standard error, a pipe. This process would then wait for the server's
+        # end.
         self.program("pg_ctl", "--log", self.log, "--wait", "--silent", "start")
 
     def stop(self):

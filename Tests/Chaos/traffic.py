@@ -154,7 +154,8 @@ class Traffic:
                     "again", f"{path} was asked for at {self.book.at(request['begin'])}, and was completed at {self.book.at(finished)}")
 
     def check_refetched(self, path, requests):
-        """Checks that after a kill no more is downloaded again than one checkpoint interval and the time to write it."""
+        """Checks what is downloaded again after a kill: only bytes that arrived within one checkpoint interval, and the time to
+        write a checkpoint, before the kill."""
         figures = self.book.figures
         chain = []
         for before, after in zip(requests, requests[1:]):
@@ -175,7 +176,7 @@ class Traffic:
             figures["transfers that a kill broke off"] = figures.get("transfers that a kill broke off", 0) + 1
             wanted = life.end - CHECKPOINT - WRITE - self.book.lateness(life.end - CHECKPOINT - WRITE, life.end)
             wanted -= self.book.slowest_write(life.end - 3 * CHECKPOINT, life.end)
-            # There are no checkpoints while the database is away or the disk is frozen: then the state before that time counts.
+            # There are no checkpoints while the database is away or the disk is frozen: the state before that counts.
             for window in sorted(self.book.outages + self.book.frozen, key=lambda window: window[0], reverse=True):
                 if ledger.overlap([window], wanted - WRITE, life.end):
                     wanted = min(wanted, window[0] - CHECKPOINT - WRITE)

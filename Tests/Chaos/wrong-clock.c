@@ -1,5 +1,5 @@
 // A wall clock that is three hours fast, for a program that loads this first (LD_PRELOAD, ld.so(8)). Timers keep the true
-// time, as they do on a machine whose clock is wrong: faketime(1) moves them too, and a process of Swift's then has none.
+// time, as they do on a machine whose clock is wrong: faketime(1) moves them too, and then no timer of a Swift process works.
 
 #define _GNU_SOURCE
 #include <sys/syscall.h>

@@ -13,7 +13,7 @@ SELECT l.job, l.token, s.name FROM haul.lease l JOIN haul.checkpoint c ON c.job 
 JOIN haul.queue q ON q.id = l.queue JOIN haul.store s ON s.id = q.store
 WHERE l.worker = %s AND NOT isempty(c.durable) AND c.length - upper(c.durable) > 500000 ORDER BY l.job"""
 LEASES = "SELECT count(*) FROM haul.lease WHERE worker = %s"
-# Those of these jobs that another worker has or had after this token.
+# How many of these jobs have, or had, a lease with a higher token.
 TAKEN = """
 SELECT count(*) FROM unnest(%s::bigint[], %s::bigint[]) AS h(job, token)
 WHERE EXISTS (SELECT FROM haul.lease l WHERE l.job = h.job AND l.token > h.token)

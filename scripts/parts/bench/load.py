@@ -16,7 +16,8 @@ SERVER_DIRECTORY = re.search(r"host=(\S+)", SERVER)[1]
 PROGRAMS = os.environ["HAUL_TEST_PGBIN"]
 HOSTS = 100_000
 
-# One call of a client. The server builds the endings of the next call from the reply, because pgbench cannot.
+# One call of a client. The SQL also makes the argument `endings` of the next call, which ends the jobs that this call claimed:
+# pgbench cannot read JSON.
 # If another session has locked the due jobs, the client asks again a little later, as a worker does.
 CALL = """
 \\if :worker = 0

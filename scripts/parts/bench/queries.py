@@ -52,7 +52,7 @@ def queries():
 
 
 def looks(psql):
-    """Yields the same for each view, with a LIMIT. For health, which reads everything, yields each of its checks."""
+    """Yields a name, a query and False for each view, with a LIMIT. For health, which reads everything, yields each check."""
     views = psql("bench_run", "SELECT viewname FROM pg_views WHERE schemaname = 'haul' ORDER BY 1").split()
     for view in views:
         if view != "health":

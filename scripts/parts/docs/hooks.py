@@ -48,7 +48,7 @@ def on_nav(nav, config, files):
 def on_page_markdown(markdown, page, config, files):
     here = page.file.src_uri
     if here == "index.md":
-        # The section has no other page, so its examples get the space.
+        # The section has no other page, so hide its navigation: the examples get the space.
         page.meta["hide"] = ["navigation"]
 
     def changed(match):

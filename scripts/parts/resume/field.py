@@ -43,7 +43,7 @@ def folded(end):
 
 
 def identity(exchange):
-    """Sends a length beside the coding identity, which is no coding; the body breaks off."""
+    """Sends Content-Length and `Transfer-Encoding: identity`, which means no coding. The body breaks off."""
     exchange.has(OLD)
     exchange.head("200 OK", "Transfer-Encoding: identity", f"Content-Length: {SIZE}", *OLD.fields)
     exchange.body(OLD.body[:CUT])

@@ -14,7 +14,8 @@ import threading
 import time
 
 SIZE = 2 << 20
-# The client has this many bytes when it is interrupted. Not half: curl mistakes a rest that is as long as the part for the part.
+# The client has this many bytes when it is interrupted. This is not half of the file: if the rest is as long as the part, curl
+# mistakes the rest for the part.
 CUT = SIZE * 5 // 8
 
 
