@@ -35,13 +35,13 @@ GROUP BY j.id HAVING count(s.job) <> 1"""
 HOSTS = """
 SELECT h.name, h.in_flight, count(l.job) FROM haul.host h LEFT JOIN haul.lease l ON l.host = h.id
 GROUP BY h.id, h.name, h.in_flight HAVING h.in_flight <> count(l.job)"""
-# Things with more than one row: hosts by name and by id, lanes.
+# Hosts (by name and by id) and lanes that have more than one row. Each must have one.
 TWINS = """
 SELECT 'host ' || name, count(*) FROM haul.host GROUP BY name HAVING count(*) > 1
 UNION ALL SELECT 'host ' || id, count(*) FROM haul.host GROUP BY id HAVING count(*) > 1
 UNION ALL SELECT format('lane %s, %s, %s', host, queue, instance), count(*) FROM haul.lane
 GROUP BY host, queue, instance HAVING count(*) > 1"""
-# For each current lease: the number of current leases that were there before it began.
+# For each current lease: the number of current leases of the same host that began before it.
 STARTS = """
 SELECT h.name, l.job, extract(epoch FROM l.started_at)::float8,
   (SELECT count(*) FROM haul.lease e WHERE e.host = l.host AND e.token < l.token) FROM haul.lease l JOIN haul.host h ON h.id = l.host"""

@@ -26,7 +26,7 @@ class Life:
     trouble: list = dataclasses.field(default_factory=list)
 
     def troubled(self, begin, end, after=0.0):
-        """Returns whether it was in trouble at any time between these, or shortly before."""
+        """Returns whether the process was in trouble at any time from `after` seconds before `begin` until `end`."""
         return overlap([entry[1:] for entry in self.trouble], begin - after, end)
 
 
@@ -36,8 +36,8 @@ class Ledger:
         self.lock = threading.Lock()
         self.lives, self.violations = [], []
         self.faults, self.checks = collections.Counter(), collections.Counter()
-        # For each host: [(from when, cap)] and [(from when, seconds between starts)]. Each counts from when the order was sent
-        # or from when it had been carried out, whichever allows more.
+        # For each host: [(from when, cap)] and [(from when, seconds between starts)]. A new value counts from the moment when
+        # the order was sent, or from when it had been carried out, whichever allows more.
         self.caps, self.intervals = collections.defaultdict(list), collections.defaultdict(list)
         # When the database was away, or had just come back: [from, to].
         self.outages = []

@@ -111,7 +111,8 @@ def _(stage):
 
 
 def stopped_at(stage, point):
-    """Gives the first worker a job alone. Returns when it has stopped itself at `point` and its lease was taken back."""
+    """Submits a job while only the first worker runs. Waits until that worker has stopped itself at `point` and the pool has
+    taken its lease back. Returns the worker."""
     stage.submit()
     worker = stage.pool.workers[0]
     until(f"{worker.life.name} at {point}", lambda: is_stopped(worker))
@@ -262,7 +263,7 @@ def _(stage):
     open(os.path.join(stage.stores["small"], "stray"), "w").close()
     parts = next(place for place, _, _ in os.walk(os.path.join(stage.stores["disk"], ".haul", "parts")))
     open(os.path.join(parts, "99999.99999"), "w").close()
-    # A worker that stops removes such a file if it can.
+    # A worker that stops removes such a file. Make it immutable, so that the worker cannot.
     left = os.path.join(parts, f"{stage.sql('SELECT max(job) FROM haul.outcome')[0][0]}.99999")
     open(left, "w").close()
     subprocess.run(["chattr", "+i", left], check=True)

@@ -5,7 +5,7 @@ import random
 
 WORKERS, COORDINATORS = 6, 2
 
-# For each kind: what it needs for itself, shortest and longest duration in seconds, and how often it occurs.
+# For each kind: what no other fault may use meanwhile, shortest and longest duration in seconds, and how often it occurs.
 KINDS = {
     "worker kill -9": ("worker", 1, 5, 8),
     "worker SIGTERM": ("worker", 0.5, 2, 2),

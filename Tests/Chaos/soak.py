@@ -113,8 +113,8 @@ class Soak:
             self.most[name] = tuple(map(max, use, self.most.get(name, use)))
 
     def use(self):
-        """Returns the use of every process: those of the pool, and PostgreSQL's. PostgreSQL's count only their own memory,
-        because a session touches nearly all shared memory in time."""
+        """Returns what each process of the pool and of PostgreSQL uses. For PostgreSQL's processes, only their own memory counts,
+        because each session touches nearly all of the shared memory in time."""
         for program in self.stage.pool.programs:
             program.watch()
             self.watcher.measure(program)

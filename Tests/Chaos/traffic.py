@@ -72,7 +72,8 @@ class Traffic:
                 self.check_refetched(path, requests)
 
     def counts(self, client, begin, moment):
-        """Returns whether a request of that client that began at `begin` is one that the pool knows of at `moment`."""
+        """Returns whether the pool still counts, at `moment`, a request that this client began at `begin`. Requests of workers
+        that are dead, stopped or cut off do not count."""
         life = self.book.life_at(client)
         if life is None:
             self.book.violation("address", f"an origin was asked by {client}, which is none of the pool's")

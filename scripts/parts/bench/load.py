@@ -90,7 +90,7 @@ numbers = itertools.count(1)
 
 
 def submit(database, queue, hosts, batch="NULL"):
-    """Submits a new path for each of the hosts, as haul submit does. Pass a batch in SQL quotes."""
+    """Submits a job with a new path for each entry of `hosts`, as haul submit does. `batch`: the name as an SQL literal."""
     key = "00000000-0000-0000-0000-000000000001"
     step = f"SELECT haul.submit('{key}', '{queue}', {batch}, 5::smallint, '{{}}', NULL, 'skip', false, 100000);\n"
     while hosts:

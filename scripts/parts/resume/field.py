@@ -29,7 +29,7 @@ def status(line):
 
 
 def folded(end):
-    """Sends `Transfer-Encoding` in two lines (RFC 9112 §5.2)."""
+    """Sends the header field `Transfer-Encoding` folded into two lines (RFC 9112 §5.2)."""
 
     def answer(exchange):
         exchange.has(OLD)

@@ -316,7 +316,7 @@ def whole_then_reset(exchange):
 
 
 def too_long(exchange):
-    """Sends more than the announced length. The announced bytes and all bytes sent both count as the file."""
+    """Sends more than the announced length. A tool may keep the announced bytes or all bytes: both are right."""
     longer = OLD.but(body=OLD.body + NEW.body[:500])
     exchange.has(OLD)
     exchange.has(longer)
