@@ -42,7 +42,7 @@ extension CheckVerdicts {
     case "standby_snapshot":
       "End the long query on the standby, or drop the slot if the standby no longer exists: SELECT pg_drop_replication_slot('NAME')."
     case "notify_queue":
-      "End this session: SELECT pg_terminate_backend(PID). If the queue stays full, end the next session. PostgreSQL's log also names a session, as 'among those with the oldest transactions'."
+      "End the session with the oldest transaction: SELECT pg_terminate_backend(PID). If the notification queue stays full, end the session whose transaction is then the oldest. PostgreSQL's log also names such a session, as 'among those with the oldest transactions'."
     case "partition_room":
       "Keep a worker or 'haul coordinator' running, because these processes create partitions. If they fail, their logs say why."
     case "stranded_lanes":

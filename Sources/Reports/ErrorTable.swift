@@ -217,12 +217,12 @@ extension ErrorTable {
     case .diskFull:
       .init(
         errorClass.retry, "The file system of the store is full, or a quota is used up.",
-        "Free some space, or give the store more space. Workers continue by themselves when there is space. Use 'haul retry' for jobs that failed before."
+        "Free some space, or give the store more space. Workers continue by themselves when there is space. Use 'haul retry' for jobs that have already failed."
       )
     case .io:
       .init(
         errorClass.retry, "Reading or writing a local file failed.",
-        "Check the file system of the store and its mount. Workers wait until the file system works again. Use 'haul retry' for jobs that failed before."
+        "Check the file system of the store and its mount. Workers wait until the file system works again. Use 'haul retry' for jobs that have already failed."
       )
     case .notPermitted:
       .init(

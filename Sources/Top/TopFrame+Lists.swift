@@ -85,7 +85,8 @@ extension TopFrame {
     if let trouble = list.trouble { return trouble }
     guard list.readAt != nil else { return "Reading." }
     if model.pane == .jobs, let older = model.older, list.rows.isEmpty {
-      return "No match in job \(older) and newer jobs. Press > for older jobs, or Esc for all jobs."
+      return "No match on this page, which ends at job \(older). "
+        + "Press > for older jobs, or Esc for all jobs."
     }
     if model.pane == .jobs && !model.search.isAll && list.rows.isEmpty {
       return "No job matches. Press Esc to show all."

@@ -52,7 +52,7 @@ extension HostRow {
       detail: [
         host, Self.block(self) ?? whyIdle.flatMap(IdleReason.init)?.meaning,
         whyIdle == nil && waiting
-          ? "the waiting jobs do not wait for this host. Run 'haul job ID' to see the cause" : nil,
+          ? "this host does not delay its waiting jobs. Run 'haul job ID' to see the cause" : nil,
       ])
   }
 }

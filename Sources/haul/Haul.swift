@@ -84,8 +84,9 @@ enum Haul {
           CommandNode(
             group: "host", "Manage hosts.",
             discussion: """
-              A host is the server in a URL. By default, the whole pool runs at most 4 transfers from each host \
-              at the same time, however many workers run. 'haul hosts' lists hosts and why they are idle.
+              A host is the server in a URL. By default, the whole pool runs at most 4 transfers from each \
+              host at the same time, however many workers run. 'haul hosts' lists hosts, and why no more \
+              transfers start.
               """,
             [
               CommandNode(HostSetCommand.self), CommandNode(HostUnsetCommand.self),

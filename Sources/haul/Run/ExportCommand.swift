@@ -9,9 +9,9 @@ struct ExportCommand: HaulCommand {
   static let role: PoolRole? = .submitter
   static let abstract = "Write jobs as a list that 'haul submit -i' can read."
   static let discussion = """
-    JSON lines and CSV contain everything that was submitted with a job, except the batch and the queue. An \
-    aria2 input file contains path, digest and headers. TsvHttpData-1.0 contains length and MD5. Plain lines \
-    contain only the URLs. The list contains signed URLs with their signatures.
+    JSON lines and CSV contain everything that was submitted with a job, except the batch and the queue. \
+    Besides the URLs, an aria2 input file contains path, digest and headers, and TsvHttpData-1.0 contains \
+    length and MD5. Plain lines contain only the URLs. Signed URLs keep their signatures.
 
     If you select no jobs, Haul exports all jobs of the pool, in the order in which they were submitted. To \
     try failed jobs again, run 'haul export --state failed | haul submit -i -'.

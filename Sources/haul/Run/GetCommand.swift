@@ -23,8 +23,7 @@ struct GetCommand: HaulCommand {
     rename.
 
     Haul exits with 0 if all files are complete, and with 1 if some failed. If you stop it before the end, it \
-    exits with 75. Options with [=no] are off by default. A value such as --remote-time=no confirms the \
-    default.
+    exits with 75. Options with [=no] are off by default, so a value such as --remote-time=no changes nothing.
 
     The queue is in a PostgreSQL database that Haul starts by itself. Its data is in ~/.local/state/haul (for \
     root: /var/lib/haul) or in HAUL_STATE_DIR. Before Haul adds bytes to a partial file, it checks that the \

@@ -12,9 +12,9 @@ struct QueueDeleteCommand: HaulCommand {
     If jobs of the queue wait or run, the command changes nothing and exits with 65. Haul deletes the settings \
     of the queue. It keeps ended jobs and their files. 'haul retry' can no longer queue the failed and \
     cancelled jobs of the queue. Submit their URLs to another queue instead. You can create a queue with the \
-    same name later. Some live workers may name the queue in --queue. Haul lists these workers on standard \
-    error. On a terminal, it asks for confirmation first. These workers continue to run. But a worker that \
-    starts again with this --queue exits with 78.
+    same name later. If live workers name the queue in --queue, Haul lists them on standard error, and on a \
+    terminal it asks for confirmation first. These workers continue to run. But a worker that starts again \
+    with this --queue exits with 78.
     """
   static let examples = [
     Example("haul queue delete scratch", "Deletes the queue scratch."),

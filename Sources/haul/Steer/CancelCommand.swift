@@ -10,9 +10,9 @@ struct CancelCommand: ControlCommand {
     Waiting and paused jobs end immediately. Haul asks the workers of running jobs to stop, and includes these \
     jobs in the count. It never touches a finished file. It keeps a partial file for one hour. Within this \
     hour, --undo or 'haul retry' continues the download. Later the download starts again from the first byte. \
-    --undo queues all cancelled jobs that you name, including jobs that were paused before. If --batch is the \
-    only selector, Haul immediately stops starting jobs of the batch, even while it is still cancelling jobs. \
-    Jobs that you submit to the batch later start as usual.
+    --undo queues all selected cancelled jobs, including jobs that were paused when you cancelled them. If \
+    --batch is the only selector, no further job of the batch starts, even while Haul is still cancelling \
+    jobs. Jobs that you submit to the batch later start as usual.
     """
   static let examples = [
     Example("haul cancel --batch films", "Cancels the remaining jobs of the batch films."),

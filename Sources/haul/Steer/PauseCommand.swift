@@ -7,8 +7,8 @@ struct PauseCommand: ControlCommand {
   static let abstract = "Pause waiting and running jobs, and keep their progress."
   static let discussion = """
     Haul asks the workers of running jobs to stop, which takes a few seconds. The count includes these jobs. \
-    If --batch is the only selector, Haul immediately stops starting jobs of the batch, even while it is still \
-    pausing jobs. Jobs that you submit to the batch later start as usual.
+    If --batch is the only selector, no further job of the batch starts, even while Haul is still pausing \
+    jobs. Jobs that you submit to the batch later start as usual.
 
     Paused jobs and paused queues differ:
 

@@ -79,7 +79,7 @@ struct ReplaceURLCommand: HaulCommand {
     try output.print(
       [.init("replaced", .number(replaced)), .init("unchanged", .number(replacement.same))],
       orSay: "\(counted(replaced, "job")) got \(replaced == 1 ? "a new URL" : "new URLs")"
-        + (replacement.same > 0 ? ", and \(replacement.same) already had the URL of the file" : ""))
+        + (replacement.same > 0 ? ", and \(replacement.same) already had the new URL" : ""))
   }
 
   /// Matches all jobs of the batch with `replacement`.

@@ -7,9 +7,9 @@ struct RetryCommand: ControlCommand {
   static let abstract = "Queue failed and cancelled jobs again."
   static let discussion = """
     Earlier attempts of these jobs no longer count towards their limit of attempts. With --error, Haul retries \
-    only jobs that failed with that error class. A job that failed with the error class exists fails again \
-    while a file has its final name, unless you give --if-exists. If you name a job by id while it waits for \
-    its next attempt, Haul ends the wait, unless the host is blocked.
+    only jobs that failed with that error class. A job that failed with the error class "exists" fails again \
+    while a file with its final name exists, unless you give --if-exists. If you name a job by id while it \
+    waits for its next attempt, Haul ends the wait, unless the host is blocked.
     """
   static let examples = [
     Example("haul retry --batch films", "Queues the failed and cancelled jobs of films again."),

@@ -32,7 +32,7 @@ struct HostsCommand: HaulCommand {
   ]
   static let options: [Option<Self>] =
     [
-      .value("why", "<reason>", \.reason, "Show only hosts that are idle for this reason.")
+      .value("why", "<reason>", \.reason, "Show only hosts with this reason in the column IDLE.")
     ] + group(\.limit) + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
     .repeated(

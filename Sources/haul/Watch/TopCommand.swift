@@ -9,14 +9,14 @@ struct TopCommand: HaulCommand {
   static let abstract = "Watch and steer the pool in a full-screen view."
   static let discussion = """
     Haul shows running jobs, queues, hosts, workers, batches, failures and all jobs, and updates the lists \
-    every second. The first line names the pool. Haul also shows why hosts are idle. With keys, you pause, \
-    resume, cancel, retry and drain the selected row. Haul asks before it cancels jobs or drains a worker. \
-    Press ? to list all keys and q to quit. If the database does not permit an action, Haul says so and \
-    changes nothing.
+    every second. The first line names the pool. Haul also shows why no more transfers start from a host. With \
+    keys, you pause, resume, cancel, retry and drain the selected row. Haul asks before it cancels jobs or \
+    drains a worker. Press ? to list all keys and q to quit. If the database does not permit an action, Haul \
+    says so and changes nothing.
 
     Enter opens a job, or the jobs of a batch, queue, host or failure. In the list of jobs, / searches for a \
     text in paths and URLs. f shows only jobs of one state. Press f again to choose the next state. b and o \
-    show only jobs of the same batch or host as the selected job. The same key shows all jobs again. v \
+    show only jobs of the same batch or host as the selected job. Press the key again to remove this limit. v \
     compares a finished file with its recorded length and digest. + and - change the priority, and > shows \
     older jobs.
 

@@ -14,8 +14,8 @@ struct WhyCommand: HaulCommand {
     repair come first. A job can have several causes. If there are no jobs, Haul names the pool.
 
     The counts include all jobs that are ready to start, but at most 1,000 paused and scheduled jobs. If you \
-    give ids, a batch, a state or an error class, Haul reads at most 1,000 waiting jobs. It says so if it does \
-    not count some jobs.
+    give ids, a batch, a state or an error class, Haul reads at most 1,000 waiting jobs. A note then says \
+    which counts may be too low.
 
     The column IDLE of 'haul hosts' shows a cause as one word:
 
