@@ -86,7 +86,7 @@ enum JobOptionTable {
     ) { .number($0.bytes) },
     .value(
       .ifExists, "<policy>", CollisionPolicy.self,
-      "What to do if a file with the final name exists: fail the job, skip the download, replace the file, or name the new one a.1.iso. Default: fail."
+      "What to do if a file has the same name: fail the job, skip the download, replace the file, or name the new one a.1.iso. Default: fail."
     ) { .text($0.rawValue) },
     .value(
       .expectType, "<type>", MediaTypeArgument.self,

@@ -16,8 +16,8 @@ struct CoordinatorCommand: HaulCommand {
     coordinators. One does the work, and the others wait to take over. A coordinator downloads nothing.
 
     Every second it looks for dead workers. If the process of a worker has died, other workers get its jobs 3 \
-    to 5 seconds after the last heartbeat. If the process hangs and sends no heartbeats, or its machine dies \
-    or loses its network, they get its jobs 10 to 15 seconds after the last heartbeat.
+    to 5 seconds after the last heartbeat. If the process hangs without heartbeats, or its machine dies or \
+    loses its network, this takes 10 to 15 seconds.
 
     SIGTERM, SIGINT or SIGHUP stops a coordinator gracefully, and it exits with 0. A second signal stops it \
     immediately, with exit code 75.
