@@ -45,7 +45,7 @@ struct UpStoreChoice {
   }
 }
 
-/// The error if the directory of an earlier `haul up` is missing, and interrupted jobs have part files in that directory. The
+/// The error if the directory of an earlier `haul up` is missing, and it held part files of interrupted jobs. The
 /// description is a sentence for the operator, without its full stop.
 package struct StandingStoreGone: Error, Equatable, CustomStringConvertible {
   let directory: String

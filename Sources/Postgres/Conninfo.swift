@@ -18,10 +18,10 @@ enum Conninfo {
     return unsafe values(options)
   }
 
-  /// Returns the part of libpq's `reason` that may be shown.
+  /// Returns a message for a connection string that libpq cannot parse.
   ///
-  /// The option is quoted only if it cannot be part of a password. The string must contain no `@`, which follows the password in
-  /// a URI, and no `pass` before the option.
+  /// If `reason` says that libpq does not know an option, the message names this option, unless the name may be part of a
+  /// password. That is possible if `string` contains `@`, which follows the password in a URI, or `pass` before the name.
   private static func complaint(of reason: String, about string: String) -> String {
     let unknown = reason.firstMatch(
       of: #/^invalid (?:connection option|URI query parameter:) "([a-z_]+)"/#)

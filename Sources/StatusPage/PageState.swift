@@ -59,7 +59,7 @@ struct PageState: Encodable, Sendable {
     var trouble: String?
   }
 
-  /// The numbers of ended workers.
+  /// How many workers died, and how many stopped.
   struct Gone: Encodable, Sendable {
     var dead, stopped: Int64
   }

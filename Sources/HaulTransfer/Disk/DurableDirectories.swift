@@ -1,7 +1,8 @@
 import Synchronization
 
 /// A cache of the directories below a root whose paths are durable, because this process has synced every directory entry on
-/// the path. A directory that has replaced a cached one is not in the cache.
+/// the path. ``contains(_:_:)`` is false for a new directory at the path
+/// of a cached one.
 final class DurableDirectories: Sendable {
   /// The maximum number of remembered directories. Haul syncs a forgotten directory once more.
   private static let limit = 4096

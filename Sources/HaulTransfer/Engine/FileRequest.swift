@@ -64,7 +64,7 @@ struct FileRequest: Sendable, Equatable {
     )
   }
 
-  /// Returns the head for a response that refused the range. Here ``Facts/length`` is the length of the whole file.
+  /// Returns the head that stands for the server's refusal of the range. Here ``Facts/length`` is the length of the whole file.
   func head(_ refusal: Refusal, _ facts: Facts, now: HTTPDate) -> HeadParser.Parsed {
     var fields = validators(facts.length, facts.modified, now: now)
     switch refusal {

@@ -226,7 +226,7 @@ extension Download {
   /// Returns when the removal of the partial file has ended, if ``cancel()`` started one.
   func untilRemoved() async { await shared.withLock { $0.removal }?.value }
 
-  /// Whether ``cancel()`` has ended the download.
+  /// Whether ``cancel()`` was called before the download ended.
   var isCancelled: Bool { shared.withLock { $0.wish == .cancel } }
 
   /// Whether the download is still expected to create its file.

@@ -302,8 +302,8 @@ LANGUAGE sql STABLE AS $$
   SELECT coalesce((p_seen -> 'from' ->> (p_instance || ':' || p_priority))::timestamptz, '-infinity')
 $$;
 COMMENT ON FUNCTION haul.look_from(jsonb, integer, integer) IS
-  'Returns the due time from which a claim looks for jobs of a store instance (a directory of a store) and priority; '
-  '-infinity = the claim looks at all jobs. p_seen: as for claim_queue().';
+  'Returns the earliest due time that a claim looks at, for one priority and store instance (directory of a store). '
+  'Earlier claims have looked at jobs due before. -infinity = all jobs. p_seen: as for claim_queue().';
 
 CREATE OR REPLACE FUNCTION haul.settled_before(p_endings jsonb) RETURNS jsonb
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off

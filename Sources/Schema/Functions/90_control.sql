@@ -174,7 +174,8 @@ END
 $$;
 COMMENT ON FUNCTION haul.cancel_jobs(bigint[]) IS
   'Cancels those of p_jobs that wait or are paused, and asks the workers of running jobs to cancel these jobs. Keeps '
-  'saved bytes for part_grace(). Returns all changed jobs. Locks leases first, and no rows of the table lane.';
+  'part files as long as part_grace() says. Returns all changed jobs. Locks leases first, and no rows of the table '
+  'lane.';
 
 CREATE OR REPLACE FUNCTION haul.whole_batch(p_selector jsonb) RETURNS integer
 LANGUAGE sql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$

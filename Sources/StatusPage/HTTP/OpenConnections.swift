@@ -17,7 +17,8 @@ final class OpenConnections: Sendable {
     var total = 128
   }
 
-  /// The activity of a connection. If the server must end connections, it first ends those in the case listed first.
+  /// The activity of a connection. To make room, the server ends a connection in `reading`, or one in `sending` if none is in
+  /// `reading`. It never ends one in `answering`.
   enum Phase: Int, Sendable {
     /// The server waits for a request, or receives it.
     case reading

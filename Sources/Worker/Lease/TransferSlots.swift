@@ -101,7 +101,7 @@ final class TransferSlots: Sendable {
     }.forEach { $0.resume() }
   }
 
-  /// Lets `token` continue without a slot if it waits for one.
+  /// If `token` waits for a slot, ends the wait without a slot.
   func skip(_ token: Int64) {
     state.withLock { state in
       state.waiting.firstIndex { $0.token == token }.map {

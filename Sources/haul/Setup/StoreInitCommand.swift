@@ -97,7 +97,7 @@ struct StoreInitCommand: HaulCommand {
     return names
   }
 
-  /// Checks that the directory has no marker of another pool or store.
+  /// Checks that the directory is not a store of another database. With `--adopt`, checks nothing.
   ///
   /// - Throws: if the directory has a marker that the database does not know.
   private func requireOwn(_ queue: JobQueue) async throws {

@@ -42,7 +42,8 @@ struct VerifyStores: Sendable {
 
   /// Returns the database row of the store instance at `mount`.
   ///
-  /// - Throws: if the store does not exist, or the directory belongs to another store. Otherwise all files would seem missing.
+  /// - Throws: if the store does not exist, or the directory belongs to another store. Without this check, 'haul verify' would
+  ///   report all files as missing.
   private static func row(of mount: StoreMount, among rows: [StoreRow]) throws -> StoreRow {
     guard rows.contains(where: { $0.store == mount.name }) else {
       let names = Set(rows.map(\.store)).sorted().joined(separator: ", ")
