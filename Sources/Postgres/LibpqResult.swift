@@ -1,7 +1,7 @@
 import CLibpq
 import Glibc
 
-/// A `PGresult`, which is freed when the value ends.
+/// Owns a `PGresult`, and frees it when the value ends.
 @safe struct LibpqResult: ~Copyable {
   enum Status {
     /// The statement succeeded, with or without rows, or was empty.

@@ -32,7 +32,7 @@ extension ResponseHead {
     /// The length is unknown. The head has no Content-Length, or it has a Transfer-Encoding other than `identity` and `none`,
     /// which overrides Content-Length (RFC 9112 §6.3).
     case unknown
-    /// The length in bytes. If the field repeats one number, that number is the length (RFC 9110 §8.6).
+    /// The length in bytes. If Content-Length repeats one number (`42, 42`), that number is the length (RFC 9110 §8.6).
     case bytes(Int64)
     /// The value is not a number, or the field has several different numbers.
     case malformed

@@ -69,8 +69,8 @@ final class DownloadMembers: Sendable {
     write()
   }
 
-  /// Records which file is about to get its name. If the process dies before the next write of the list, the next process can
-  /// thus see whether the download is complete.
+  /// Records which part file is about to get its final name. If the process dies before the next write of the list, the next
+  /// process can recognize the complete file.
   func willPublish(_ part: PartFile, length: Int64, of download: Download) async {
     let (number, id) = state.withLock { state in
       let number = state.numbers[ObjectIdentifier(download)]

@@ -1,6 +1,6 @@
 /// Finds every URL in a text of any kind.
 struct ExtractedURLs: ListParser {
-  /// The URLs found on the last line, in reverse order.
+  /// The URLs of the line that was parsed most recently and that ``pending()`` has not returned yet. The next one is at the end.
   private var found: [ListEntry] = []
 
   mutating func parse(_ line: ListLine) -> ListItem? {

@@ -28,8 +28,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.sign_stores(bigint, text, jsonb) IS
-  'Records the signs of a worker. A sign is a file in a store directory, with the worker''s id in its name. A missing '
-  'sign shows that the directory is a copy. p_signs has one element for each store directory (instance) that the '
+  'Records the signs of a worker. A sign is a file in a store directory, with the worker''s id in its name. Workers '
+  'of one instance share its directory, so each finds the signs of the others. If a worker does not find one, one of '
+  'the two directories is a copy. p_signs has one element for each store directory (instance) that the '
   'worker could write and read: [{"instance", "fresh": true = made just now, "unseen": [workers whose signs this '
   'worker did not find]}]. Returns the other live workers that have signed the same instances: [{"instance", "worker", '
   '"machine", "age": age of the sign in seconds, "misses": whether that worker cannot find the caller''s sign}].';
