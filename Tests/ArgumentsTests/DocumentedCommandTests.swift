@@ -5,7 +5,8 @@ import Testing
 @testable import Arguments
 @testable import haul
 
-/// Commands that the pages name within their sentences: what runs them in blocks is ReadmeTests and GuideTests.
+/// Commands that the pages name within their sentences. `ReadmeTests`, `GuideTests` and `scripts/parts/package/three` run those
+/// in blocks.
 struct DocumentedCommandTests {
   /// `README.md`, every page of `docs` and those of `deploy`, with its name.
   private static func pages() throws -> [(name: String, text: String)] {

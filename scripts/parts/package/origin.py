@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""origin.py DIR: serves the files of DIR on port 8000 of loopback, and writes a line for each request to DIR/requests.
+"""origin.py DIR [ADDRESS PORT RATE]: serves the files of DIR, and writes a line for each request to DIR/requests.
+
+It listens on port 8000 of loopback. With RATE, it sends at most this many bytes a second in each response.
 
 For the file "large", a request without Range gets the first half, and then nothing until the client disconnects. A request
 with Range gets the rest. So the file becomes complete only if a client resumes it.
@@ -9,8 +11,12 @@ import http.server
 import pathlib
 import re
 import sys
+import time
 
 ROOT = pathlib.Path(sys.argv[1])
+ADDRESS, PORT, RATE = sys.argv[2:] or ("127.0.0.1", "8000", "0")
+# How often a limited response sends a piece, per second.
+PIECES = 10
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -37,6 +43,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.wfile.flush()
             self.connection.recv(1)
             self.close_connection = True
+        elif int(RATE):
+            piece = int(RATE) // PIECES
+            for start in range(first, last + 1, piece):
+                self.wfile.write(body[start:min(start + piece, last + 1)])
+                time.sleep(1 / PIECES)
         else:
             self.wfile.write(body[first:last + 1])
 
@@ -44,4 +55,4 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
 
-http.server.ThreadingHTTPServer(("127.0.0.1", 8000), Handler).serve_forever()
+http.server.ThreadingHTTPServer((ADDRESS, int(PORT)), Handler).serve_forever()
