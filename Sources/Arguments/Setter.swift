@@ -84,9 +84,6 @@ extension Setter.Rule where Value: Comparable {
   /// Creates a rule that accepts values within `range`, including its bounds.
   init(_ range: ClosedRange<Value>) {
     let bounds = "from \(range.lowerBound.argument) to \(range.upperBound.argument)"
-    // After an example the bounds would belong to it: "1h30m from 1s to 1d".
-    let comma = Value.expected.contains(" such as ") ? "," : ""
-    self.init(
-      expected: { _ in "\(Value.expected)\(comma) \(bounds)" }, holds: { range.contains($0) })
+    self.init(expected: { _ in "\(Value.expected) \(bounds)" }, holds: { range.contains($0) })
   }
 }
