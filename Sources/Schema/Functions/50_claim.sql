@@ -73,6 +73,8 @@ CREATE OR REPLACE FUNCTION haul.choose_jobs(
   p_free_slots integer, p_now timestamptz, OUT jobs bigint[], OUT places tid[], OUT hosts tid[])
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $$
+DECLARE
+  v_interrupted boolean := EXISTS (SELECT FROM haul.ready r WHERE r.instance <> 0);
 BEGIN
   -- Take one job from each host, then a second from each, and so on. Locked rows keep their ctids, and so do the jobs
   -- of locked lanes. So read them by ctid, which reads no old row versions.
@@ -92,7 +94,8 @@ BEGIN
       WHERE r.queue = p_queue AND r.host = h.id AND r.instance = p_instance AND r.priority = w.priority
         AND r.job >= f.job
       ORDER BY r.priority, r.job
-      LIMIT least(greatest(haul.places(h.cap, h.failures) - h.in_flight, 0),
+      LIMIT least(greatest(haul.places(h.cap, h.failures) - h.in_flight - CASE WHEN p_instance = 0 AND v_interrupted
+          THEN haul.reserved_places(p_queue, h.id, w.priority, p_now) ELSE 0 END, 0),
         CASE WHEN cardinality(p_lanes) * p_depth >= p_free_slots THEN p_depth ELSE p_free_slots END,
         haul.starts(h.min_interval, h.burst, h.next_start, p_now))) r
     WHERE (h.blocked_until IS NULL OR h.blocked_until <= p_now)
@@ -104,8 +107,9 @@ $$;
 COMMENT ON FUNCTION haul.choose_jobs(integer, integer, tid[], tid[], smallint, integer, integer, timestamptz) IS
   'Chooses up to p_free_slots waiting jobs that may start at p_now, about p_depth from each lane. A lane contains the '
   'waiting jobs of one queue for one host and store instance. p_lanes and p_hosts: the ctids of the lanes and of their '
-  'hosts, which the caller must have locked. p_floor: as for claim_band(). Returns the jobs, the ctids of their rows '
-  'in the table ready (places), and the ctid of the host of each job. All are NULL if there are none. Locks nothing.';
+  'hosts, which the caller must have locked. p_floor: as for claim_band(). Leaves places of the hosts free for '
+  'interrupted jobs, see reserved_places(). Returns the jobs, the ctids of their rows in the table ready (places), and '
+  'the ctid of the host of each job. All are NULL if there are none. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.lease_jobs(
   p_worker bigint, p_call bigint, p_queue integer, p_limited boolean, p_part_instance integer, p_places tid[],
@@ -149,14 +153,20 @@ COMMENT ON FUNCTION haul.lease_jobs(bigint, bigint, integer, boolean, integer, t
 CREATE OR REPLACE FUNCTION haul.move_lanes_on(p_queue integer, p_instance integer, p_lanes tid[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $$
+DECLARE
+  v_interrupted boolean := EXISTS (SELECT FROM haul.ready r WHERE r.instance <> 0);
 BEGIN
   UPDATE haul.lane l SET
     priority = coalesce(n.priority, l.priority),
     head = n.job,
-    -- A lane that is empty or whose host is full is not due (it is parked).
+    -- A lane that is empty or whose host is full is not due (it is parked). If the free places of the host are reserved
+    -- for interrupted jobs, look again after a second.
     next_at = CASE
       WHEN n.job IS NULL OR h.in_flight >= haul.places(h.cap, h.failures) THEN NULL
-      ELSE greatest(clock_timestamp(), h.blocked_until, haul.next_start(h.min_interval, h.burst, h.next_start)) END
+      ELSE greatest(clock_timestamp() + CASE WHEN p_instance = 0 AND v_interrupted AND h.in_flight
+          + haul.reserved_places(p_queue, k.host, n.priority, clock_timestamp()) >= haul.places(h.cap, h.failures)
+        THEN interval '1 second' ELSE '0' END,
+        h.blocked_until, haul.next_start(h.min_interval, h.burst, h.next_start)) END
   FROM unnest(p_lanes) AS u(place) JOIN haul.lane k ON k.ctid = u.place
   CROSS JOIN LATERAL haul.host_now(k.host) h
   LEFT JOIN LATERAL (

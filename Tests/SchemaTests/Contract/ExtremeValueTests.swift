@@ -1,3 +1,4 @@
+import Foundation
 import JobModel
 import JobQueue
 import Postgres
@@ -23,8 +24,10 @@ struct ExtremeValueTests {
     "max_bytes", "max_rate", "digest", "headers", "mirrors", "credential", "if_exists", "mine",
   ]
 
-  /// The last of them is NULL.
-  private func values(_ parameter: GrantedFunction.Parameter, _ leases: Leases) -> [String?] {
+  /// The last of them is NULL. `turn` chooses which part of the many JSON values is used.
+  private func values(
+    _ parameter: GrantedFunction.Parameter, _ leases: Leases, turn: Int
+  ) -> [String?] {
     let ends: [String] =
       switch parameter.type {
       case "smallint": ["-32768", "32767", "-1", "0"]
@@ -37,15 +40,20 @@ struct ExtremeValueTests {
       case "integer[]", "text[]": ["{NULL}", "{NULL,\"-1\"}"]
       case "int8multirange": ["{(,)}", "{[-9223372036854775808,9223372036854775807)}"]
       case "text": [Self.huge]
-      case "jsonb": json(leases)
+      case "jsonb": json(leases, turn: turn)
       default: []
       }
     return ends + [nil]
   }
 
-  private func json(_ leases: Leases) -> [String] {
-    let elements = Self.keys.flatMap { key in
-      Self.numbers.map { value in
+  /// Each key with a part of the values, each time another one; with all of them in a long run.
+  private func json(_ leases: Leases, turn: Int) -> [String] {
+    let parts = Self.isLong ? 1 : 3
+    func some(_ place: Int) -> [String] {
+      Self.numbers.enumerated().filter { ($0.offset + place + turn) % parts == 0 }.map(\.element)
+    }
+    let elements = Self.keys.enumerated().flatMap { place, key in
+      some(place).map { value in
         let lease = leases.next()
         let result = key == "bytes" ? "completed" : "failed"
         var fields = [
@@ -56,12 +64,12 @@ struct ExtremeValueTests {
         return "[{\(fields.map { "\"\($0)\": \($1)" }.joined(separator: ", "))}]"
       }
     }
-    let objects = (Self.options + ["ids", "batch", "queue", "host", "state", "error"]).flatMap {
-      key in Self.numbers.map { "{\"\(key)\": \($0)}" }
-    }
+    let objects = (Self.options + ["ids", "batch", "queue", "host", "state", "error"]).enumerated()
+      .flatMap { place, key in some(place).map { "{\"\(key)\": \($0)}" } }
     return elements + objects + Self.numbers + ["[]", "[[]]", "[null]"]
   }
 
+  private static let isLong = ProcessInfo.processInfo.environment["HAUL_TEST_LONG"] != nil
   /// A value may be refused; nothing else of the server may fail by it.
   private static let mayEnd = ["22", "23", "HA", "54"]
 
@@ -90,7 +98,7 @@ struct ExtremeValueTests {
         let functions = try await GrantedFunction.all(of: role, pool.admin)
         for (place, function) in functions.enumerated() where place % Self.parts == part {
           for (index, parameter) in function.parameters.enumerated() {
-            for value in values(parameter, leases) {
+            for value in values(parameter, leases, turn: place + index) {
               number += 1
               var known = [
                 "p_worker": "\(attacker.caller.worker)", "p_secret": registration.secret,

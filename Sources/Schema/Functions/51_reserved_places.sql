@@ -1,0 +1,39 @@
+-- Keeps places of a host free for interrupted jobs. Without this, a worker that ends a transfer takes the free place in
+-- the same call, and a worker with the part file of an interrupted job never gets one.
+
+CREATE OR REPLACE FUNCTION haul.reserved_places(
+  p_queue integer, p_host integer, p_priority smallint, p_now timestamptz) RETURNS integer
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $$
+BEGIN
+  RETURN (
+    SELECT coalesce(sum(least(h.jobs, haul.free_slots(p_queue, h.instance, p_now))), 0)::integer FROM (
+      SELECT f.instance, count(*)::integer AS jobs FROM (
+        SELECT r.instance FROM haul.ready r
+        WHERE r.queue = p_queue AND r.host = p_host AND r.instance > 0 AND r.priority <= p_priority
+          AND r.hold_until > p_now
+        LIMIT 1000) f
+      GROUP BY f.instance) h);
+END
+$$;
+COMMENT ON FUNCTION haul.reserved_places(integer, integer, smallint, timestamptz) IS
+  'Returns how many places of a host a claim must leave free for interrupted jobs of this queue, at p_now. A place is '
+  'one of the concurrent transfers that a host allows. Counts jobs with the priority p_priority or a higher one, up to '
+  'the number of jobs that the workers with their part files can take now. Locks nothing.';
+
+CREATE OR REPLACE FUNCTION haul.free_slots(p_queue integer, p_instance integer, p_now timestamptz) RETURNS integer
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
+BEGIN
+  RETURN (
+    SELECT least(coalesce(sum(greatest(w.concurrency - c.held, 0)), 0), 1000)
+    FROM haul.queue q JOIN haul.worker w
+      ON p_instance = ANY (w.instances) AND (w.queues IS NULL OR q.name = ANY (w.queues))
+    JOIN haul.worker_call c ON c.worker = w.id
+    WHERE q.id = p_queue AND w.stopped_at IS NULL AND NOT w.draining AND w.expires_at > p_now
+      AND w.heartbeat_at > p_now - haul.session_grace() AND NOT coalesce(w.closed_stores ? p_instance::text, false));
+END
+$$;
+COMMENT ON FUNCTION haul.free_slots(integer, integer, timestamptz) IS
+  'Returns how many more jobs of this queue the workers that mount a store instance (a directory of a store) can take. '
+  'Counts live workers with recent heartbeats that do not drain, serve the queue and can write to the directory. '
+  'Returns at most 1,000. Locks nothing.';
