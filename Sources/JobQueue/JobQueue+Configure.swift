@@ -13,21 +13,26 @@ package struct QueueSettings: Sendable, Encodable, Equatable {
   /// The default options of jobs that are submitted later. Each key is the raw value of a ``JobOption``. A job's own options
   /// take precedence. A nil value removes the default.
   package var defaults: [String: JobOption.Value?] = [:]
+  package var retention = RetentionSettings()
 
   /// Creates settings that change nothing.
   package init() {}
 
-  private enum Key: String, CodingKey {
-    case paused, weight, defaults
-    case maxRunning = "max_running"
+  private struct Key: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+    init(_ name: String) { stringValue = name }
+    init?(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
   }
 
   package func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Key.self)
-    try container.encodeIfPresent(paused, forKey: .paused)
-    if let maxRunning { try container.encode(maxRunning, forKey: .maxRunning) }
-    try container.encodeIfPresent(weight, forKey: .weight)
-    if !defaults.isEmpty { try container.encode(defaults, forKey: .defaults) }
+    try container.encodeIfPresent(paused, forKey: Key("paused"))
+    if let maxRunning { try container.encode(maxRunning, forKey: Key("max_running")) }
+    try container.encodeIfPresent(weight, forKey: Key("weight"))
+    if !defaults.isEmpty { try container.encode(defaults, forKey: Key("defaults")) }
+    for (name, time) in retention.all { try container.encode(time, forKey: Key(name)) }
   }
 }
 
@@ -92,7 +97,7 @@ extension JobQueue {
     let _: Int = try await call("SELECT haul.create_queue($1, $2)", [name, store])
   }
 
-  /// Changes the settings of a queue.
+  /// Changes the settings of a queue. The name `*` stands for the retention of all queues without one of their own.
   /// - Throws: `JobQueueError.noSuchName` for a queue that does not exist.
   package func setQueue(_ name: String, _ settings: QueueSettings) async throws {
     let json = String(decoding: try JSONEncoder().encode(settings), as: UTF8.self)

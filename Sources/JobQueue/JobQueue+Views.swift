@@ -125,7 +125,7 @@ extension JobQueue {
   package func queues(_ names: [String] = [], limit: Int? = nil) async throws -> [QueueRow] {
     let rows: [QueueRow] = try await view(
       """
-      SELECT to_json(v) FROM (
+      SELECT to_jsonb(v) || \(Self.keptSeconds) FROM (
         SELECT q.* FROM haul.queues q WHERE $1::text[] IS NULL OR q.queue = ANY ($1) ORDER BY q.queue LIMIT $2) v
       """, [names.isEmpty ? nil : names, limit])
     try await require("queue", names, among: rows.map(\.queue), limit)

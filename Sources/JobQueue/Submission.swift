@@ -97,19 +97,22 @@ package struct SubmitConflict: Sendable, Decodable, Equatable {
   package let job: Int64?
   /// Whether other lines need the path as a directory. True only if no other line and no job has exactly this path.
   package let directory: Bool
+  /// Whether a completed job with the line's path was removed; nil in earlier versions of the database.
+  package let removed: Bool?
   /// The host that the line states, if it differs from the host of the line's URL; otherwise nil.
   package let host: String?
 
   /// Creates a conflict of one line.
   package init(
     line: Int, path: String, otherLine: Int?, job: Int64?, directory: Bool = false,
-    host: String? = nil
+    removed: Bool = false, host: String? = nil
   ) {
     self.line = line
     self.path = path
     self.otherLine = otherLine
     self.job = job
     self.directory = directory
+    self.removed = removed
     self.host = host
   }
 }
@@ -259,6 +262,11 @@ extension SubmitConflict {
     if directory {
       return
         "other lines use the path \"\(path)\" as a directory. Give this line another path."
+    }
+    if removed == true {
+      return onDuplicate == .error
+        ? "a completed job, which was removed, has the path \"\(path)\"."
+        : "a completed job, which was removed, downloaded another URL to the path \"\(path)\". Give this line another path, or replace the file with --on-duplicate replace."
     }
     let owner = otherLine.map { "line \($0)" } ?? "job \(job ?? 0)"
     return onDuplicate == .error

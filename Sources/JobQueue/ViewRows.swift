@@ -107,6 +107,12 @@ package struct QueueRow: Sendable, Decodable, Equatable {
   package let weight: Int
   /// The default options of jobs in this queue. A job's own options take precedence.
   package let defaults: [String: JobOption.Value]
+  /// How long completed jobs are kept after they have ended, in seconds; nil for ever.
+  package let keepCompleted: Double?
+  package let keepFailed: Double?
+  package let keepCancelled: Double?
+  /// How long the pool remembers the path of a completed job, in seconds from the end of the job; nil for ever.
+  package let keepKnown: Double?
 }
 
 /// A row of the view `haul.stores`: one instance of a store. Each instance is a directory of its own.

@@ -32,12 +32,29 @@ extension QueueRow {
     Column("WEIGHT", key: "weight", .right, value: { .number($0.weight) }),
     Column(
       "JOB OPTIONS", key: "defaults", value: { .object($0.defaults.members) }),
+    Column(
+      "KEEP COMPLETED", key: "keep_completed", .right,
+      value: { $0.keepCompleted.map { .double($0) } ?? .null }),
+    Column(
+      "KEEP FAILED", key: "keep_failed", .right,
+      value: { $0.keepFailed.map { .double($0) } ?? .null }),
+    Column(
+      "KEEP CANCELLED", key: "keep_cancelled", .right,
+      value: { $0.keepCancelled.map { .double($0) } ?? .null }),
+    Column(
+      "KEEP KNOWN", key: "keep_known", .right, value: { $0.keepKnown.map { .double($0) } ?? .null }),
   ]
 
   /// Returns the settings of the queue, such as `weight 3, if_exists "replace"`; nil if every setting has its default.
   @Sendable package static func settings(_ row: QueueRow) -> String? {
     let weight = row.weight == 1 ? [] : ["weight \(row.weight)"]
-    let all = weight + row.defaults.words
+    let kept = [
+      ("completed", row.keepCompleted), ("failed", row.keepFailed),
+      ("cancelled", row.keepCancelled),
+    ].compactMap { state, time in
+      time.map { "keeps \(state) jobs for \(HumanFormat.duration(.seconds($0)))" }
+    }
+    let all = weight + row.defaults.words + kept
     return all.isEmpty ? nil : all.joined(separator: ", ")
   }
 }

@@ -132,6 +132,7 @@ enum Haul {
           CommandNode(CancelCommand.self), CommandNode(RetryCommand.self),
           CommandNode(PrioritizeCommand.self),
           CommandNode(ReplaceURLCommand.self), CommandNode(VerifyCommand.self),
+          CommandNode(PruneCommand.self),
         ]),
     ])
 

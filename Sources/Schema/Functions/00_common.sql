@@ -7,8 +7,9 @@
 -- HA004 refused input                     HA008 another job has the path
 --
 -- All functions lock rows in this order:
--- pool → submission → host_name (in name order) → batch → worker_call → worker
--- → lease (job order) → outcome, held (job order) → dedupe (key order) → job → scheduled (job order)
+-- pool → prune_turn → submission → host_name (in name order) → batch → worker_call → worker
+-- → lease (job order) → outcome, held (job order) → dedupe (key order) → known (key order) → job
+-- → scheduled (job order)
 -- → ready (job order) → host (id order) → lane_key → lane (key order, in one pass)
 -- The order does not apply to rows that the session itself has just inserted. For example, end_leases() inserts rows
 -- and then locks jobs. A lane contains the waiting jobs of one queue for one host and store instance (a directory of a

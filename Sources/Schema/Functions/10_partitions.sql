@@ -1,10 +1,23 @@
+CREATE OR REPLACE FUNCTION haul.partition_size() RETURNS bigint
+LANGUAGE sql IMMUTABLE RETURN 1048576;
+COMMENT ON FUNCTION haul.partition_size() IS
+  'Returns the number of job ids in each partition of job, outcome and attempt.';
+
+CREATE OR REPLACE FUNCTION haul.partition_numbers() RETURNS SETOF bigint
+LANGUAGE sql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
+  SELECT substr(c.relname, 5)::bigint FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+  WHERE i.inhparent = 'haul.job'::regclass
+$$;
+COMMENT ON FUNCTION haul.partition_numbers() IS
+  'Returns the numbers of the partitions that exist. Partition n has the job ids from n * partition_size().';
+
 -- Create tables separately and attach them, because ATTACH PARTITION takes no lock that a claim waits for. CREATE TABLE
 -- … PARTITION OF would wait for every reader.
 CREATE OR REPLACE FUNCTION haul.ensure_partitions(p_ids_ahead bigint) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp
 SET lock_timeout = '5s' AS $$
 DECLARE
-  c_size CONSTANT bigint := 1048576;
+  c_size CONSTANT bigint := haul.partition_size();
   v_last bigint;
   v_from bigint;
   v_parent text;

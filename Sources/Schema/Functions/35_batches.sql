@@ -1,13 +1,16 @@
 -- Counts a batch's jobs by outcome. Triggers add a row to `batch_change` for each statement that creates or ends jobs,
 -- so no function can forget to count. The leader, the session that runs maintenance, adds these rows up.
 
--- count_jobs() counts new and moved jobs. count_outcomes() counts jobs that have ended or wait again.
+-- count_jobs() counts new, moved and removed jobs. count_outcomes() counts jobs that have ended or wait again.
 CREATE OR REPLACE FUNCTION haul.count_jobs() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
   IF TG_OP = 'INSERT' THEN
     INSERT INTO haul.batch_change (batch, at, jobs, completed, failed, cancelled, bytes)
     SELECT coalesce(j.batch, 0), clock_timestamp(), count(*), 0, 0, 0, 0 FROM new_rows j GROUP BY 1 ORDER BY 1;
+  ELSIF TG_OP = 'DELETE' THEN
+    INSERT INTO haul.batch_change (batch, at, jobs, completed, failed, cancelled, bytes)
+    SELECT coalesce(j.batch, 0), clock_timestamp(), -count(*), 0, 0, 0, 0 FROM old_rows j GROUP BY 1 ORDER BY 1;
   ELSE
     -- A new submission may move a job to another batch. Do not join old and new rows: PostgreSQL reuses the plan for
     -- later statements. If ten thousand jobs move, a plan that was made for one job would read all rows ten thousand
@@ -22,8 +25,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.count_jobs() IS
-  'Runs as a trigger. Records in batch_change how many jobs a statement has created in each batch, or moved from one '
-  'batch to another. Batch 0 = the jobs without a batch.';
+  'Runs as a trigger. Records in batch_change how many jobs a statement has created in each batch, removed, or moved '
+  'from one batch to another. Batch 0 = the jobs without a batch.';
 
 CREATE OR REPLACE FUNCTION haul.count_outcomes() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -70,6 +73,10 @@ BEGIN
       count(*) FILTER (WHERE o.state = 'failed'), count(*) FILTER (WHERE o.state = 'cancelled'),
         coalesce(haul.whole(sum(o.bytes)), 0)
     FROM haul.job j LEFT JOIN haul.outcome o ON o.job = j.id GROUP BY 1;
+  END IF;
+  IF NOT EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = 'haul.job'::regclass AND t.tgname = 'count_deleted') THEN
+    CREATE TRIGGER count_deleted AFTER DELETE ON haul.job
+      REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION haul.count_jobs();
   END IF;
 END
 $$;
@@ -168,7 +175,7 @@ COMMENT ON FUNCTION haul.put_away(bigint[]) IS
 CREATE OR REPLACE FUNCTION haul.begin_sweep(p_batch integer, p_what text) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
-  PERFORM FROM haul.batch b WHERE b.id = p_batch FOR UPDATE;
+  PERFORM FROM haul.batch b WHERE b.id = p_batch FOR NO KEY UPDATE;
   UPDATE haul.batch SET sweep = p_what, sweeps = sweeps + 1, swept = 0, swept_at = clock_timestamp(),
     sweep_below = (SELECT max(j.id) FROM haul.job j WHERE j.batch = p_batch)
   -- A pause does not replace a cancellation. Otherwise two operators would restart each other's commands and never
@@ -221,7 +228,7 @@ DECLARE
   v_missed bigint;
 BEGIN
   changed := 0;
-  SELECT b.* INTO v_batch FROM haul.batch b WHERE b.id = p_batch AND b.sweep IS NOT NULL FOR UPDATE;
+  SELECT b.* INTO v_batch FROM haul.batch b WHERE b.id = p_batch AND b.sweep IS NOT NULL FOR NO KEY UPDATE;
   IF NOT FOUND THEN
     more := false;
     RETURN;
@@ -256,7 +263,8 @@ CREATE OR REPLACE FUNCTION haul.steer_batch(
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
   sweep := coalesce(p_sweep, haul.begin_sweep(p_batch, p_what));
-  PERFORM FROM haul.batch b WHERE b.id = p_batch AND b.sweep IS NOT NULL AND b.sweeps = steer_batch.sweep FOR UPDATE;
+  PERFORM FROM haul.batch b WHERE b.id = p_batch AND b.sweep IS NOT NULL AND b.sweeps = steer_batch.sweep
+    FOR NO KEY UPDATE;
   IF FOUND THEN
     SELECT s.* INTO changed, more FROM haul.sweep(p_batch, p_limit) s;
   ELSE
@@ -279,7 +287,7 @@ BEGIN
   PERFORM haul.require_read_committed();
   SELECT b.id INTO v_batch FROM haul.batch b
   WHERE b.sweep IS NOT NULL AND b.swept_at < clock_timestamp() - interval '5 seconds' ORDER BY b.swept_at LIMIT 1
-    FOR UPDATE SKIP LOCKED;
+    FOR NO KEY UPDATE SKIP LOCKED;
   RETURN CASE WHEN v_batch IS NULL THEN 0 ELSE (SELECT s.changed FROM haul.sweep(v_batch, p_limit) s) END;
 EXCEPTION WHEN lock_not_available THEN
   -- Another session has locked one of the jobs of this batch. Process the other batches first.

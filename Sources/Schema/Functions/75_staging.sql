@@ -165,6 +165,7 @@ DECLARE
   v_files bigint[];
   v_below bigint[] := '{}';
   v_strange bigint[];
+  v_known bigint[] := '{}';
   v_removed bigint := 0;
   v_reply jsonb;
 BEGIN
@@ -214,6 +215,13 @@ BEGIN
     WHERE s.submission = p_submission AND (p_on_duplicate = 'error' OR NOT EXISTS (
       SELECT FROM haul.job j WHERE j.id = d.job AND j.url = s.url AND j.path = s.path));
   END IF;
+  IF p_on_duplicate IN ('skip', 'error') THEN
+    v_known := ARRAY(SELECT n.line FROM haul.known_lines(p_submission, v_queue.store, 9223372036854775807) n
+      WHERE p_on_duplicate = 'error' OR NOT n.is_same);
+    v_lines := v_lines || v_known;
+    v_others := v_others || array_fill(NULL::bigint, ARRAY[cardinality(v_known)]);
+    v_jobs := v_jobs || array_fill(NULL::bigint, ARRAY[cardinality(v_known)]);
+  END IF;
   v_strange := haul.lines_of_other_hosts(p_submission, 9223372036854775807);
   v_lines := v_lines || v_strange;
   v_others := v_others || array_fill(NULL::bigint, ARRAY[cardinality(v_strange)]);
@@ -226,7 +234,8 @@ BEGIN
     SELECT u.line, max(u.other_line) AS other_line, max(u.job) AS job
     FROM unnest(v_lines, v_others, v_jobs) AS u(line, other_line, job) GROUP BY u.line
   ), first AS (
-    SELECT w.*, w.line = ANY (v_below) AS directory, s.path, CASE WHEN w.line = ANY (v_strange) THEN s.host END AS host
+    SELECT w.*, w.line = ANY (v_below) AS directory, w.line = ANY (v_known) AS removed, s.path,
+      CASE WHEN w.line = ANY (v_strange) THEN s.host END AS host
     FROM (SELECT k.* FROM wrong k ORDER BY k.line LIMIT p_limit) w
     CROSS JOIN LATERAL (
       SELECT n.path, n.host FROM haul.staging n WHERE n.submission = p_submission AND n.line = w.line
@@ -249,10 +258,11 @@ COMMENT ON FUNCTION haul.check_submission(uuid, text, text, boolean, integer, bi
   'is wrong. replace: existing jobs do not make a line wrong. error: a line is wrong if a job or an earlier line has '
   'its path. p_remove: whether to remove the wrong lines from the submission. Returns {"count": number of wrong lines, '
   '"removed": number of jobs that will not be created because these lines were removed, "first": [{"line", "path", '
-  '"other_line", "job", "directory", "host"}]}. "first" has the first p_limit wrong lines. "host" is the host of the '
-  'line, if it is not the host of the URL. Otherwise "other_line" is the earlier line with the path, or "job" is the '
-  'job with the path. "directory" is true if other lines need the path as a directory. Raises HA003 if the queue does '
-  'not exist. Raises HA007 if the submission has ended or does not have p_staged lines (NULL = any number).';
+  '"other_line", "job", "directory", "removed", "host"}]}. "first" has the first p_limit wrong lines. "host" is the '
+  'host of the line, if it is not the host of the URL. Otherwise "other_line" is the earlier line with the path, or '
+  '"job" is the job with the path. "directory" is true if other lines need the path as a directory. "removed" is true '
+  'if a completed job with the path was removed. Raises HA003 if the queue does not exist. Raises HA007 if the '
+  'submission has ended or does not have p_staged lines (NULL = any number).';
 
 -- Programs must be able to show options that they do not know. So the values of unknown options may have only simple
 -- types.

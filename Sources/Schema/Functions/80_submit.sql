@@ -3,16 +3,17 @@
 -- The planner does not know the size of staging. So submit() looks up by index what a line needs from other tables, and
 -- stores it in the row of the line. No statement of submit() may read more of another table.
 
-CREATE OR REPLACE FUNCTION haul.submit(
+CREATE OR REPLACE FUNCTION haul.submit_step(
   p_submission uuid, p_queue text, p_batch text, p_priority smallint, p_options jsonb, p_after interval,
   p_on_duplicate text, p_others boolean, p_limit integer)
 RETURNS jsonb
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
   v_step record := haul.begin_step(p_submission, p_queue, p_batch, p_limit);
   v_queue haul.queue := v_step.queue;
   v_last bigint := v_step.last;
+  v_known record;
   v_added record;
   v_met bigint[] := '{}';
   v_met_lines bigint := 0;
@@ -21,14 +22,17 @@ DECLARE
   v_differ jsonb := '{"elsewhere": [], "others": [], "unchecked": 0, "unapplied": 0}';
 BEGIN
   PERFORM haul.require_options(p_options, p_submission, v_last);
+  v_known := haul.meet_known(p_submission, v_queue.store, v_last, p_on_duplicate);
   v_added := haul.add_jobs(p_submission, v_queue.id, v_queue.store, v_step.batch, p_priority,
     v_queue.defaults || coalesce(p_options, '{}'), p_after, v_last);
+  PERFORM haul.settle_known(v_known.keys, v_queue.store, v_added.first, v_added.last);
   -- The remaining lines have the path of an earlier job: a line with the same URL counts as that job, and a line with
   -- another URL is an error.
-  IF v_added.jobs < v_step.count THEN
+  IF v_added.jobs + v_known.skipped < v_step.count THEN
     v_met := haul.met_jobs(p_submission, v_queue.store, v_last, p_on_duplicate);
     SELECT a.requeued, a.refreshed INTO v_requeued, v_refreshed
     FROM haul.try_again(p_submission, v_queue, p_options, v_last, v_met, p_on_duplicate) a;
+    PERFORM haul.require_owners(p_submission, v_last);
     v_differ := haul.compare_met(p_submission, v_queue.id, v_step.batch, p_options, v_last, v_met,
       v_requeued || v_refreshed, p_others);
     DELETE FROM haul.staging s WHERE s.submission = p_submission AND s.line <= v_last;
@@ -54,8 +58,27 @@ BEGIN
     'first', least(v_added.first, (SELECT min(m.job) FROM unnest(v_met) AS m(job))),
     'last', greatest(v_added.last, (SELECT max(m.job) FROM unnest(v_met) AS m(job))),
     -- Count these lines instead of deriving the number from v_step.count, so that a lost line is noticed.
-    'skipped', v_met_lines - cardinality(v_requeued) - cardinality(v_refreshed),
+    'skipped', v_known.skipped + v_met_lines - cardinality(v_requeued) - cardinality(v_refreshed),
     'left', EXISTS (SELECT FROM haul.staging s WHERE s.submission = p_submission AND s.line > coalesce(v_last, 0)));
+END
+$$;
+COMMENT ON FUNCTION haul.submit_step(uuid, text, text, smallint, jsonb, interval, text, boolean, integer) IS
+  'Implements submit(). Raises HA010 if prune() has just removed a job that this step has found.';
+
+CREATE OR REPLACE FUNCTION haul.submit(
+  p_submission uuid, p_queue text, p_batch text, p_priority smallint, p_options jsonb, p_after interval,
+  p_on_duplicate text, p_others boolean, p_limit integer)
+RETURNS jsonb
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
+BEGIN
+  LOOP
+    BEGIN
+      RETURN haul.submit_step(p_submission, p_queue, p_batch, p_priority, p_options, p_after, p_on_duplicate, p_others,
+        p_limit);
+    EXCEPTION WHEN SQLSTATE 'HA010' THEN
+      NULL;  -- the next attempt sees what prune() has changed
+    END;
+  END LOOP;
 END
 $$;
 COMMENT ON FUNCTION haul.submit(uuid, text, text, smallint, jsonb, interval, text, boolean, integer) IS
@@ -65,118 +88,15 @@ COMMENT ON FUNCTION haul.submit(uuid, text, text, smallint, jsonb, interval, tex
   'earliest start; NULL or 0 = no delay. p_on_duplicate: as for check_submission(), but wrong lines raise errors here. '
   'With refresh, completed jobs ask the server whether the file has changed. p_others: whether to return the ids of '
   'matching jobs that are not in this batch. Returns {"submitted": new jobs, "skipped": lines for which a job with the '
-  'same URL exists, "requeued": failed or cancelled jobs that wait again, with the options given now, "refreshed": '
-  'completed jobs that ask the server again, "elsewhere": [{"kind", "name", "jobs"}], "unchecked", "unapplied", '
-  '"others": ids for p_others, "first" and "last": lowest and highest id of the jobs that these lines created or '
-  'matched (null = none), "left"}. The first four numbers add up to the number of lines in this step. "elsewhere" '
-  'counts jobs in another batch, if a batch is given, or in another queue. "unchecked" counts jobs whose line has a '
-  'digest that is not in the options of the job and is not the digest of its file. "unapplied" counts jobs that lack '
-  'an option of their line other than digest and length. Raises HA003 if the queue does not exist, and HA004 for an '
-  'invalid option or a host that is not the host of the URL. Raises HA007 if the submission has ended, and HA008 if '
-  'another job has the path.';
-
-CREATE OR REPLACE FUNCTION haul.met_jobs(p_submission uuid, p_store integer, p_last bigint, p_on_duplicate text)
-RETURNS bigint[]
-LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
-SET enable_seqscan = off SET enable_bitmapscan = off AS $$
-DECLARE
-  v_bad record;
-BEGIN
-  UPDATE haul.staging s SET owner = (
-    SELECT d.job FROM haul.dedupe d WHERE d.store = p_store AND d.path_digest = haul.path_digest(s.path))
-  WHERE s.submission = p_submission AND s.line <= p_last;
-  SELECT s.line, s.path, s.owner INTO v_bad FROM haul.staging s
-  WHERE s.submission = p_submission AND s.line <= p_last
-    AND (p_on_duplicate = 'error' OR NOT EXISTS (
-      SELECT FROM haul.job j WHERE j.id = s.owner AND j.url = s.url AND j.path = s.path))
-  ORDER BY s.line LIMIT 1;
-  IF FOUND THEN
-    RAISE EXCEPTION 'line %: job % already has the path "%"', v_bad.line, v_bad.owner, v_bad.path
-      USING ERRCODE = 'HA008', HINT = 'Give this line another path.';
-  END IF;
-  RETURN (SELECT coalesce(array_agg(DISTINCT s.owner), '{}') FROM haul.staging s
-    WHERE s.submission = p_submission AND s.line <= p_last);
-END
-$$;
-COMMENT ON FUNCTION haul.met_jobs(uuid, integer, bigint, text) IS
-  'For each line of a submission up to p_last, records which job has the path of the line. Returns these jobs. Raises '
-  'HA008 if the URL of such a job differs from the URL of the line. If p_on_duplicate is error, raises HA008 if any '
-  'job has the path of a line.';
-
-CREATE OR REPLACE FUNCTION haul.try_again(
-  p_submission uuid, p_queue haul.queue, p_options jsonb, p_last bigint, p_met bigint[], p_on_duplicate text,
-  OUT requeued bigint[], OUT refreshed bigint[])
-LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
-SET enable_seqscan = off SET enable_bitmapscan = off AS $$
-BEGIN
-  refreshed := '{}';
-  IF p_on_duplicate = 'refresh' THEN
-    refreshed := haul.refresh_jobs(
-      p_met, (SELECT b.begun_at FROM haul.submission b WHERE b.id = p_submission), p_queue.id);
-  END IF;
-  requeued := haul.requeue(p_met, p_queue => p_queue.id);
-  -- A user who submits a failed job again may have corrected its options. A refreshed job keeps options that are not
-  -- given now, except those that describe the earlier file.
-  UPDATE haul.job j SET options = p_queue.defaults || l.options
-    -- The saved bytes came from one of these URLs.
-    || CASE WHEN j.mirror IS NOT NULL THEN jsonb_build_object('mirrors', j.options -> 'mirrors') ELSE '{}' END
-  FROM (
-    SELECT DISTINCT ON (s.owner) s.owner, coalesce((
-        SELECT k.options - '{digest,length}'::text[] FROM haul.job k WHERE k.id = s.owner
-          AND k.id = ANY (refreshed)), '{}')
-      || coalesce(p_options, '{}') || coalesce(s.options, '{}') AS options
-    FROM haul.staging s
-    WHERE s.submission = p_submission AND s.line <= p_last AND s.owner = ANY (requeued || refreshed)
-    ORDER BY s.owner, s.line) l
-  WHERE j.id = l.owner AND j.options IS DISTINCT FROM p_queue.defaults || l.options;
-END
-$$;
-COMMENT ON FUNCTION haul.try_again(uuid, haul.queue, jsonb, bigint, bigint[], text) IS
-  'Queues jobs of p_met again if they have failed or were cancelled. p_met: existing jobs that have the same path as a '
-  'line of the submission. If p_on_duplicate is refresh, also queues jobs of p_met that completed before the '
-  'submission began. Gives the queued jobs the options of their lines. Returns both groups of queued jobs. The caller '
-  'must then call arm() for these jobs, so that workers can claim them. Locks outcomes in job order.';
-
-CREATE OR REPLACE FUNCTION haul.compare_met(
-  p_submission uuid, p_queue integer, p_batch integer, p_options jsonb, p_last bigint, p_met bigint[],
-  p_again bigint[], p_others boolean) RETURNS jsonb
-LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
-SET enable_seqscan = off SET enable_bitmapscan = off AS $$
-DECLARE
-  v_elsewhere jsonb;
-  v_others jsonb;
-  v_unchecked bigint;
-  v_unapplied bigint;
-BEGIN
-  SELECT coalesce(jsonb_agg(jsonb_build_object('kind', e.kind, 'name', e.name, 'jobs', cardinality(e.jobs))), '[]'),
-    coalesce(jsonb_agg(e.jobs) FILTER (WHERE e.kind = 'batch' AND p_others), '[]')
-  INTO v_elsewhere, v_others FROM (
-    SELECT 'batch' AS kind, b.name, array_agg(j.id) AS jobs FROM haul.job j LEFT JOIN haul.batch b ON b.id = j.batch
-    WHERE j.id = ANY (p_met) AND j.batch IS DISTINCT FROM p_batch AND p_batch IS NOT NULL GROUP BY b.name
-    UNION ALL
-    SELECT 'queue', q.name, array_agg(j.id) FROM haul.job j JOIN haul.queue q ON q.id = j.queue
-    WHERE j.id = ANY (p_met) AND j.queue <> p_queue AND q.deleted_at IS NULL
-    GROUP BY q.name) e;
-  SELECT count(DISTINCT s.owner) FILTER (
-      WHERE g.options ? 'digest' AND (g.options ->> 'digest' = ANY (ARRAY[j.options ->> 'digest', j.digest]))
-        IS NOT TRUE),
-    count(DISTINCT s.owner) FILTER (WHERE NOT j.options @> (g.options - '{digest,length}'::text[]))
-  INTO v_unchecked, v_unapplied
-  FROM haul.staging s
-  CROSS JOIN LATERAL (SELECT coalesce(p_options, '{}') || coalesce(s.options, '{}') AS options) g
-  -- OFFSET 0: look up each job by its id.
-  CROSS JOIN LATERAL (SELECT j.options, (
-    SELECT coalesce(o.digest, 'sha-256=' || encode(o.sha256, 'hex')) FROM haul.outcome o WHERE o.job = j.id) AS digest
-    FROM haul.job j WHERE j.id = s.owner OFFSET 0) j
-  WHERE s.submission = p_submission AND s.line <= p_last AND g.options <> '{}' AND s.owner <> ALL (p_again);
-  RETURN jsonb_build_object('elsewhere', v_elsewhere, 'others', v_others, 'unchecked', v_unchecked, 'unapplied',
-    v_unapplied);
-END
-$$;
-COMMENT ON FUNCTION haul.compare_met(uuid, integer, integer, jsonb, bigint, bigint[], bigint[], boolean) IS
-  'Compares the lines of a submission with the jobs that they match, and returns the differences: {"elsewhere", '
-  '"others", "unchecked", "unapplied"} as in the reply of submit(). Does not count p_again, the jobs that were queued '
-  'again, as unchecked or unapplied: they already have the options of their lines. Locks nothing.';
+  'same URL exists or existed, "requeued": failed or cancelled jobs that wait again, with the options given now, '
+  '"refreshed": completed jobs that ask the server again, "elsewhere": [{"kind", "name", "jobs"}], "unchecked", '
+  '"unapplied", "others": ids for p_others, "first" and "last": lowest and highest id of the jobs that these lines '
+  'created or matched (null = none), "left"}. The first four numbers add up to the number of lines in this step. '
+  '"elsewhere" counts jobs in another batch, if a batch is given, or in another queue. "unchecked" counts jobs whose '
+  'line has a digest that is not in the options of the job and is not the digest of its file. "unapplied" counts jobs '
+  'that lack an option of their line other than digest and length. Raises HA003 if the queue does not exist, and HA004 '
+  'for an invalid option or a host that is not the host of the URL. Raises HA007 if the submission has ended, and '
+  'HA008 if another job has the path.';
 
 CREATE OR REPLACE FUNCTION haul.add_jobs(
   p_submission uuid, p_queue integer, p_store integer, p_batch integer, p_priority smallint, p_options jsonb,
@@ -192,10 +112,14 @@ BEGIN
   WITH gone AS (
     DELETE FROM haul.staging s WHERE s.submission = p_submission AND s.line <= p_last
     RETURNING s.submission, s.line, s.url, s.host, s.path, s.priority, s.options
+  ), digests AS MATERIALIZED (
+    SELECT haul.path_digest(g.path) AS digest, g.* FROM gone g
   ), lines AS MATERIALIZED (
-    -- Ids follow the order of the lines. A line that repeats an earlier one uses up an id.
-    SELECT nextval('haul.job_id') AS id, haul.path_digest(g.path) AS digest, g.*
-    FROM (SELECT * FROM gone ORDER BY gone.line) g
+    -- Ids follow the order of the lines. A line gets none if an earlier line or a job has its path.
+    SELECT CASE WHEN f.is_first AND (SELECT d.job FROM haul.dedupe d
+        WHERE d.store = p_store AND d.path_digest = f.digest) IS NULL THEN nextval('haul.job_id') END AS id, f.*
+    FROM (SELECT g.*, row_number() OVER (PARTITION BY g.digest ORDER BY g.line) = 1 AS is_first FROM digests g
+      ORDER BY g.line) f
   ), names AS MATERIALIZED (
     -- Each host is looked up once.
     SELECT n.host, (SELECT h.id FROM haul.host_name h WHERE h.name = n.host) AS id
@@ -207,7 +131,7 @@ BEGIN
     -- Insert one row per path, in key order, so that two submissions of the same paths wait for each other without a
     -- deadlock.
     INSERT INTO haul.dedupe (store, path_digest, job)
-    SELECT p_store, l.digest, min(l.id) FROM lines l GROUP BY l.digest ORDER BY l.digest
+    SELECT p_store, l.digest, l.id FROM lines l WHERE l.id IS NOT NULL ORDER BY l.digest
     ON CONFLICT (store, path_digest) DO NOTHING
     RETURNING job
   ), left_over AS (
@@ -258,10 +182,10 @@ BEGIN
   -- A line of a list may name several URLs. All rows with the last line number belong to this step.
   SELECT count(*) INTO count FROM haul.staging s WHERE s.submission = p_submission AND s.line <= last;
   PERFORM haul.ensure_partitions(count + 100000);
-  batch := haul.ensure_batch(p_batch);
   PERFORM haul.ensure_hosts(ARRAY(
     SELECT s.host FROM haul.staging s WHERE s.submission = p_submission AND s.line <= last GROUP BY s.host)
     || haul.mirror_hosts(p_submission, last));
+  batch := haul.ensure_batch(p_batch);
 END
 $$;
 COMMENT ON FUNCTION haul.begin_step(uuid, text, text, integer) IS
@@ -308,13 +232,22 @@ COMMENT ON FUNCTION haul.queue_named(text) IS
 
 CREATE OR REPLACE FUNCTION haul.ensure_batch(p_batch text) RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+DECLARE
+  v_batch integer;
 BEGIN
   IF p_batch IS NULL THEN
     RETURN NULL;
   END IF;
-  INSERT INTO haul.batch (name) VALUES (p_batch) ON CONFLICT (name) DO NOTHING;
-  RETURN (SELECT b.id FROM haul.batch b WHERE b.name = p_batch);
+  LOOP
+    -- Look first, because an INSERT uses up an id even if the batch exists.
+    SELECT b.id INTO v_batch FROM haul.batch b WHERE b.name = p_batch FOR KEY SHARE;
+    EXIT WHEN FOUND;
+    INSERT INTO haul.batch (name) VALUES (p_batch) ON CONFLICT (name) DO NOTHING RETURNING id INTO v_batch;
+    EXIT WHEN FOUND;
+  END LOOP;
+  RETURN v_batch;
 END
 $$;
 COMMENT ON FUNCTION haul.ensure_batch(text) IS
-  'Returns the id of the batch with this name. Creates the batch if it does not exist. Returns NULL for NULL.';
+  'Returns the id of the batch with this name. Creates the batch if it does not exist. Locks it FOR KEY SHARE, so that '
+  'it cannot be removed before the commit. Returns NULL for NULL.';

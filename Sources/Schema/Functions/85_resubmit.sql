@@ -61,9 +61,9 @@ BEGIN
     RETURN '{"taken_over": 0, "unfinished": 0, "lines": 0}';
   END IF;
   PERFORM haul.require_options(p_options, p_submission);
-  v_batch := haul.ensure_batch(p_batch);
   PERFORM haul.ensure_hosts(array_agg(DISTINCT s.host) || haul.mirror_hosts(p_submission, max(s.line)))
   FROM haul.staging s WHERE s.submission = p_submission;
+  v_batch := haul.ensure_batch(p_batch);
 
   IF haul.wants_anew(p_options) THEN
     SELECT array_agg(d.job) INTO v_done FROM haul.staging s JOIN haul.dedupe d
@@ -88,6 +88,8 @@ BEGIN
     RETURN jsonb_build_object('taken_over', 0, 'unfinished', 0, 'lines', v_lines);
   END IF;
   PERFORM haul.require_all_free(v_jobs, v_free);
+  -- Jobs that prune() has just removed: submit() creates new ones from their lines.
+  v_jobs := ARRAY(SELECT j.id FROM haul.job j WHERE j.id = ANY (v_jobs));
   v_lines := v_lines + haul.take_over_lines(p_submission, v_queue.id, v_batch, NULL, p_options, NULL, v_jobs, '{}');
   RETURN jsonb_build_object('taken_over', cardinality(v_jobs), 'unfinished',
     cardinality(v_jobs) - v_ended - v_strangers, 'lines', v_lines);

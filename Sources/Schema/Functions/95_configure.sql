@@ -67,6 +67,10 @@ DECLARE
   v_limit integer;
 BEGIN
   PERFORM haul.require_read_committed();
+  IF p_name = '*' THEN
+    PERFORM haul.set_pool(p_settings);
+    RETURN;
+  END IF;
   PERFORM haul.require_options(p_settings -> 'defaults');
   v_queue := haul.queue_named(p_name);
   PERFORM FROM haul.queue q WHERE q.id = v_queue.id FOR NO KEY UPDATE;
@@ -75,7 +79,11 @@ BEGIN
     max_running = CASE WHEN p_settings ? 'max_running' THEN (p_settings ->> 'max_running')::integer ELSE q.max_running
       END,
     weight = coalesce((p_settings ->> 'weight')::integer, q.weight),
-    defaults = jsonb_strip_nulls(q.defaults || coalesce(p_settings -> 'defaults', '{}'))
+    defaults = jsonb_strip_nulls(q.defaults || coalesce(p_settings -> 'defaults', '{}')),
+    keep_completed = haul.new_keep_time(p_settings, 'keep_completed', q.keep_completed),
+    keep_failed = haul.new_keep_time(p_settings, 'keep_failed', q.keep_failed),
+    keep_cancelled = haul.new_keep_time(p_settings, 'keep_cancelled', q.keep_cancelled),
+    keep_known = haul.new_keep_time(p_settings, 'keep_known', q.keep_known)
   WHERE q.id = v_queue.id RETURNING q.max_running INTO v_limit;
   IF v_limit IS NOT NULL THEN
     INSERT INTO haul.queue_gate VALUES (v_queue.id) ON CONFLICT DO NOTHING;
@@ -83,6 +91,7 @@ BEGIN
     UPDATE haul.lease SET limited = true WHERE job IN (
       SELECT l.job FROM haul.lease l WHERE l.queue = v_queue.id AND NOT l.limited ORDER BY l.job FOR NO KEY UPDATE);
   END IF;
+  PERFORM haul.prune_anew() WHERE p_settings ?| '{keep_completed,keep_failed,keep_cancelled}';
   PERFORM pg_notify('haul', 'queues:' || v_queue.id);
   PERFORM haul.note_operation(CASE p_settings WHEN '{"paused": true}' THEN 'queue pause'
       WHEN '{"paused": false}' THEN 'queue resume' END, 'queue ' || p_name)
@@ -96,9 +105,63 @@ END
 $$;
 COMMENT ON FUNCTION haul.set_queue(text, jsonb) IS
   'Changes the settings of a queue. p_settings: {"paused", "max_running": null = no limit, "weight": 1 to 1000, '
-  '"defaults": options for jobs submitted from now on}. Missing keys change nothing. null removes an option from '
-  '"defaults". A lower max_running applies to new starts. Raises HA003 if the queue does not exist, and HA004 for an '
-  'invalid option.';
+  '"defaults": options for jobs submitted from now on, "keep_completed", "keep_failed", "keep_cancelled" and '
+  '"keep_known": seconds or "forever", null = as for the pool}. Missing keys change nothing. null removes an option '
+  'from "defaults". A lower max_running applies to new starts. The leader removes completed, failed and cancelled jobs '
+  'so long after they have ended. It remembers the paths of completed jobs for "keep_known". p_name: * = the pool''s '
+  'own retention, which applies to all queues without one. Raises HA003 if the queue does not exist, and HA004 for an '
+  'invalid option or time.';
+
+CREATE OR REPLACE FUNCTION haul.set_pool(p_settings jsonb) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+BEGIN
+  IF p_settings - '{keep_completed,keep_failed,keep_cancelled,keep_known}'::text[] <> '{}' THEN
+    RAISE EXCEPTION 'only the retention can be set for all queues' USING ERRCODE = 'HA004',
+      HINT = 'Set other settings for each queue.';
+  END IF;
+  UPDATE haul.pool p SET keep_completed = haul.new_keep_time(p_settings, 'keep_completed', p.keep_completed),
+    keep_failed = haul.new_keep_time(p_settings, 'keep_failed', p.keep_failed),
+    keep_cancelled = haul.new_keep_time(p_settings, 'keep_cancelled', p.keep_cancelled),
+    keep_known = haul.new_keep_time(p_settings, 'keep_known', p.keep_known);
+  PERFORM haul.prune_anew();
+  PERFORM haul.note_operation('queue set', 'all queues: ' || p_settings::text);
+END
+$$;
+COMMENT ON FUNCTION haul.set_pool(jsonb) IS
+  'Changes the retention of all queues that have none of their own. p_settings: as for set_queue(). Raises HA004 for '
+  'other settings.';
+
+-- Intervals have no infinity before PostgreSQL 17, so 1000 years stand for it.
+CREATE OR REPLACE FUNCTION haul.new_keep_time(p_settings jsonb, p_key text, p_old interval) RETURNS interval
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
+DECLARE
+  v_value jsonb := p_settings -> p_key;
+BEGIN
+  IF v_value IS NULL THEN
+    RETURN p_old;
+  ELSIF v_value = 'null' THEN
+    RETURN NULL;
+  ELSIF v_value = '"forever"' THEN
+    RETURN interval '1000 years';
+  ELSIF (CASE WHEN jsonb_typeof(v_value) = 'number' THEN v_value::numeric BETWEEN 0 AND 31557600000 ELSE false END) THEN
+    RETURN make_interval(secs => v_value::double precision);
+  END IF;
+  RAISE EXCEPTION 'the time "%" must be a number of seconds from 0, "forever" or null', p_key USING ERRCODE = 'HA004';
+END
+$$;
+COMMENT ON FUNCTION haul.new_keep_time(jsonb, text, interval) IS
+  'Returns the retention that p_settings sets for p_key, or p_old if they do not mention it. 1000 years = for ever. '
+  'Raises HA004 for a value that is not a time.';
+
+CREATE OR REPLACE FUNCTION haul.prune_anew() RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+BEGIN
+  UPDATE haul.prune_turn SET next_at = '-infinity';
+  DELETE FROM haul.prune_pass;
+END
+$$;
+COMMENT ON FUNCTION haul.prune_anew() IS
+  'Makes prune() search all partitions again, because a retention has changed. Waits while prune() runs.';
 
 CREATE OR REPLACE FUNCTION haul.delete_queue(p_name text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$

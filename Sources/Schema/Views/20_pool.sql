@@ -1,4 +1,4 @@
--- Workers, queues, stores, hosts with their policies, and batches.
+-- Workers, queues, stores, and hosts with their policies.
 
 CREATE OR REPLACE VIEW haul.received AS
 SELECT w.id AS worker, r.queue, r.batch, r.rate
@@ -109,8 +109,13 @@ SELECT q.name AS queue, s.name AS store, q.paused,
   CASE WHEN l.running > 0 THEN (
     SELECT haul.whole(coalesce(sum(v.rate), 0)) FROM haul.received v WHERE v.queue = q.name) ELSE 0 END AS rate,
   haul.serving_workers(q.id) AS workers,
-  q.max_running, q.weight, q.defaults
-FROM haul.queue q JOIN haul.store s ON s.id = q.store
+  q.max_running, q.weight, q.defaults,
+  -- 1000 years stand for ever.
+  nullif(coalesce(q.keep_completed, p.keep_completed), interval '1000 years') AS keep_completed,
+  nullif(coalesce(q.keep_failed, p.keep_failed), interval '1000 years') AS keep_failed,
+  nullif(coalesce(q.keep_cancelled, p.keep_cancelled), interval '1000 years') AS keep_cancelled,
+  nullif(coalesce(q.keep_known, p.keep_known), interval '1000 years') AS keep_known
+FROM haul.queue q JOIN haul.store s ON s.id = q.store CROSS JOIN haul.pool p
 -- These tables have no index by queue, so each is read once for all queues. A table is read only if its column is
 -- selected.
 LEFT JOIN (SELECT n.queue, count(*) AS scheduled FROM haul.scheduled n GROUP BY n.queue) d ON d.queue = q.id
@@ -140,6 +145,14 @@ COMMENT ON COLUMN haul.queues.defaults IS
 COMMENT ON COLUMN haul.queues.workers IS
   'Number of live workers that mount the queue''s store and claim from the queue. If it is 0, no jobs of the queue '
   'start.';
+COMMENT ON COLUMN haul.queues.keep_completed IS
+  'How long completed jobs are kept after they have ended, set for the queue or for all queues; NULL = for ever.';
+COMMENT ON COLUMN haul.queues.keep_failed IS 'How long failed jobs are kept after they have ended; NULL = for ever.';
+COMMENT ON COLUMN haul.queues.keep_cancelled IS
+  'How long cancelled jobs are kept after they have ended; NULL = for ever.';
+COMMENT ON COLUMN haul.queues.keep_known IS
+  'How long the pool remembers the path of a completed job that it has removed, counted from the end of the job; '
+  'NULL = for ever.';
 
 CREATE OR REPLACE VIEW haul.stores AS
 SELECT s.name AS store, i.id AS instance, i.machine, i.root, haul.live_workers(ARRAY[i.id]) AS workers, i.marker,
@@ -254,97 +267,3 @@ COMMENT ON COLUMN haul.hosts.policy_cap IS 'Maximum number of concurrent transfe
 COMMENT ON COLUMN haul.hosts.min_interval IS 'Minimum time between two starts on the host, set by its policy.';
 COMMENT ON COLUMN haul.hosts.burst IS 'Number of jobs that may start together after a period without starts.';
 COMMENT ON COLUMN haul.hosts.held IS 'Number of the host''s paused jobs, counted up to 1,000.';
-
-CREATE OR REPLACE VIEW haul.batches AS
-SELECT b.name AS batch, t.jobs, t.completed, t.failed, t.cancelled,
-  t.jobs - t.completed - t.failed - t.cancelled AS unfinished,
-  coalesce(r.running, 0) AS running, t.bytes + coalesce(r.bytes, 0) AS bytes, coalesce(v.rate, 0) AS rate,
-  -- The size of waiting jobs is unknown, and so is the size of some running ones. The estimate uses the mean size of
-  -- completed jobs, so it needs enough of them. 'haul watch' has the same rule.
-  CASE WHEN v.rate > 0 AND q.paused_queue IS NULL AND (t.completed >= least(20, t.jobs / 4 + 1)
-    OR r.measured = t.jobs - t.completed - t.failed - t.cancelled) THEN make_interval(secs =>
-    least(greatest((r.left_over + (t.jobs - t.completed - t.failed - t.cancelled - r.measured)
-      * coalesce(t.bytes::double precision / nullif(t.completed, 0), 0)) / v.rate, r.longest), 1e11)) END AS time_left,
-  b.submitted_at, b.sweep AS steering, t.bytes AS completed_bytes, coalesce(w.bytes, 0) AS waiting_bytes,
-  coalesce(w.parts, 0) AS waiting_parts,
-  -- This column and the next use the index on batches, once for each displayed row. A batch's ids are close together.
-  CASE WHEN t.jobs > t.completed + t.failed + t.cancelled THEN (
-    SELECT count(*) FROM (
-      SELECT d.job FROM haul.held d
-      WHERE d.job BETWEEN (SELECT j.id FROM haul.job j WHERE j.batch = b.id ORDER BY j.id LIMIT 1)
-        AND (SELECT j.id FROM haul.job j WHERE j.batch = b.id ORDER BY j.id DESC LIMIT 1)
-      LIMIT 1000) s
-    WHERE (SELECT j.batch FROM haul.job j WHERE j.id = s.job) = b.id) ELSE 0 END AS held,
-  q.paused_queue, coalesce(r.parts, 0) AS running_parts
-FROM haul.batch b
-LEFT JOIN haul.batch_total k ON k.batch = b.id
--- Changes that the leader has not added up yet, read once for all batches.
-LEFT JOIN (
-  SELECT n.batch, haul.whole(sum(n.jobs)) AS jobs, haul.whole(sum(n.completed)) AS completed,
-    haul.whole(sum(n.failed)) AS failed, haul.whole(sum(n.cancelled)) AS cancelled, haul.whole(sum(n.bytes)) AS bytes
-  FROM haul.batch_change n GROUP BY n.batch) d ON d.batch = b.id
-CROSS JOIN LATERAL (
-  SELECT coalesce(k.jobs, 0) + coalesce(d.jobs, 0) AS jobs, coalesce(k.completed, 0) + coalesce(d.completed,
-    0) AS completed,
-    coalesce(k.failed, 0) + coalesce(d.failed, 0) AS failed,
-      coalesce(k.cancelled, 0) + coalesce(d.cancelled, 0) AS cancelled,
-    haul.whole(coalesce(k.bytes, 0)::numeric + coalesce(d.bytes, 0)) AS bytes) t
-CROSS JOIN LATERAL (
-  SELECT CASE WHEN t.jobs > t.completed + t.failed + t.cancelled THEN (
-    SELECT n.name FROM haul.queue n WHERE n.paused AND n.id = (
-      SELECT j.queue FROM haul.job j WHERE j.batch = b.id ORDER BY j.id DESC LIMIT 1)) END AS paused_queue OFFSET 0) q
-LEFT JOIN (
-  SELECT j.batch, count(*) AS running,
-    -- A job that was just taken over has no progress yet, only its checkpoint.
-    haul.whole(sum(greatest(p.bytes, haul.range_bytes(c.durable)))) AS bytes,
-    count(p.total) AS measured, coalesce(sum(greatest(p.total - p.bytes, 0)), 0) AS left_over,
-    max((p.total - p.bytes)::double precision / nullif(p.rate, 0)) AS longest,
-    sum(least(greatest(p.bytes, haul.range_bytes(c.durable), 0)::double precision / coalesce(p.total, c.length), 1))
-      FILTER (WHERE coalesce(p.total, c.length) > 0) AS parts
-  FROM haul.lease l JOIN haul.job j ON j.id = l.job LEFT JOIN haul.progress p ON p.job = l.job AND p.token = l.token
-  LEFT JOIN haul.checkpoint c ON c.job = l.job
-  GROUP BY 1) r ON r.batch = b.id
-LEFT JOIN (SELECT n.batch, haul.whole(sum(n.rate)) AS rate FROM haul.received n GROUP BY n.batch) v
-  ON v.batch = b.name AND r.running > 0
-LEFT JOIN (
-  SELECT j.batch, haul.whole(sum(haul.range_bytes(c.durable))) AS bytes,
-    sum(haul.range_bytes(c.durable)::double precision / nullif(c.length, 0)) AS parts
-  FROM haul.checkpoint c JOIN haul.job j ON j.id = c.job
-  WHERE NOT EXISTS (SELECT FROM haul.lease l WHERE l.job = c.job)
-    AND NOT EXISTS (SELECT FROM haul.outcome o WHERE o.job = c.job)
-  GROUP BY 1) w ON w.batch = b.id;
-COMMENT ON VIEW haul.batches IS
-  'Batches: groups of jobs submitted together. The job counts are stored and updated with each change, so a query does '
-  'not count rows.';
-COMMENT ON COLUMN haul.batches.batch IS 'Batch name.';
-COMMENT ON COLUMN haul.batches.jobs IS 'Number of jobs.';
-COMMENT ON COLUMN haul.batches.completed IS 'Number of completed jobs.';
-COMMENT ON COLUMN haul.batches.failed IS 'Number of failed jobs.';
-COMMENT ON COLUMN haul.batches.cancelled IS 'Number of cancelled jobs.';
-COMMENT ON COLUMN haul.batches.unfinished IS 'Number of jobs that have not ended.';
-COMMENT ON COLUMN haul.batches.running IS 'Number of running jobs.';
-COMMENT ON COLUMN haul.batches.bytes IS
-  'Total size in bytes of the completed files, plus the bytes that running jobs have downloaded. To get all downloaded '
-  'bytes, add waiting_bytes.';
-COMMENT ON COLUMN haul.batches.rate IS
-  'Current rate of all the batch''s transfers in bytes per second, including transfers that have just ended.';
-COMMENT ON COLUMN haul.batches.time_left IS
-  'Estimated time until the batch ends, at the current rate, but at least the time that the slowest running job needs. '
-  'Assumes that a waiting file has the mean size of the completed files. NULL while rate is 0 or paused_queue has a '
-  'value. Also NULL until 20 jobs or a quarter of the jobs have completed, unless all sizes are known.';
-COMMENT ON COLUMN haul.batches.submitted_at IS 'When the first jobs of the batch were submitted.';
-COMMENT ON COLUMN haul.batches.steering IS
-  '''cancel'' or ''pause'' while Haul carries out an operator''s command on the whole batch. Meanwhile, no job of '
-  'the batch starts. NULL = no command.';
-COMMENT ON COLUMN haul.batches.completed_bytes IS 'Total size in bytes of the files of completed jobs.';
-COMMENT ON COLUMN haul.batches.waiting_bytes IS
-  'Number of downloaded bytes of interrupted jobs that are waiting or paused.';
-COMMENT ON COLUMN haul.batches.waiting_parts IS
-  'Sum of the fractions (0 to 1) that interrupted jobs have downloaded of their files. Two half-finished files add up '
-  'to 1. Files of unknown size count as 0.';
-COMMENT ON COLUMN haul.batches.held IS 'Number of paused jobs of the batch, counted up to 1,000.';
-COMMENT ON COLUMN haul.batches.paused_queue IS
-  'If the queue of the newest job in the batch is paused, the name of this queue; NULL = the queue is not paused, or '
-  'the batch has ended.';
-COMMENT ON COLUMN haul.batches.running_parts IS
-  'Sum of the fractions (0 to 1) that running jobs have downloaded of their files. Files of unknown size count as 0.';

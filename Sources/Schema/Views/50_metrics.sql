@@ -10,6 +10,8 @@ FROM (
   FROM (
     SELECT s.jobs, s.completed, s.failed, s.cancelled, s.bytes FROM haul.batch_total s
     UNION ALL
+    SELECT p.jobs, p.completed, p.failed, p.cancelled, p.bytes FROM haul.batch_pruned p
+    UNION ALL
     SELECT c.jobs, c.completed, c.failed, c.cancelled, c.bytes FROM haul.batch_change c) n) t
 CROSS JOIN (
   SELECT (SELECT count(*) FROM haul.lease) AS running,
@@ -17,7 +19,7 @@ CROSS JOIN (
 COMMENT ON VIEW haul.totals IS
   'Totals of all jobs of the pool, in one row. The job counts are stored and updated with each change, so reading '
   'them is fast for any number of jobs.';
-COMMENT ON COLUMN haul.totals.jobs IS 'Number of jobs.';
+COMMENT ON COLUMN haul.totals.jobs IS 'Number of jobs, including those that were removed after they had ended.';
 COMMENT ON COLUMN haul.totals.completed IS 'Number of completed jobs.';
 COMMENT ON COLUMN haul.totals.failed IS 'Number of failed jobs.';
 COMMENT ON COLUMN haul.totals.cancelled IS 'Number of cancelled jobs.';

@@ -24,7 +24,7 @@ GRANT EXECUTE ON FUNCTION
   haul.sign_stores(bigint, text, jsonb),
   haul.rescue(),
   haul.promote(integer),
-  haul.roll_up(integer),
+  haul.roll_up(integer), haul.prune(integer),
   haul.sweep_on(integer),
   haul.clear_submissions(integer)
 TO haul_worker;
@@ -57,7 +57,7 @@ GRANT EXECUTE ON FUNCTION
   haul.places(integer, integer), haul.next_start(interval, integer, timestamptz),
   haul.disposition(text), haul.has_class(text, text), haul.keeps_progress(text), haul.check_selector(jsonb),
   haul.first_jobs(jsonb, integer), haul.oldest_ready(), haul.names(text, text), haul.pool_id(),
-  haul.recorded_digests(), haul.live_jobs(text, text), haul.causes(text[], bigint[], jsonb),
+  haul.known_files(text[]), haul.recorded_digests(), haul.live_jobs(text, text), haul.causes(text[], bigint[], jsonb),
   haul.causes(text[], bigint[], jsonb, boolean), haul.obstacle(text[], bigint[], boolean),
   haul.obstacle(text[], bigint[]), haul.find_jobs(jsonb, text, bigint, integer, integer)
 TO haul_monitor, haul_submitter, haul_worker;

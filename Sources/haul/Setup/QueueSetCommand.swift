@@ -7,7 +7,7 @@ import Terminal
 struct QueueSetCommand: HaulCommand {
   static let name = "set"
   static let role: PoolRole? = .admin
-  static let abstract = "Set a queue's limit, weight and default job options."
+  static let abstract = "Set a queue's limit, weight, default job options and retention."
   static let discussion = """
     The limit applies to jobs that start from now on. If a worker serves several queues, the weights set how \
     often the worker looks for jobs in each queue first. If the weights are 3 and 1, it begins with the queue \
@@ -15,6 +15,11 @@ struct QueueSetCommand: HaulCommand {
 
     Job options are defaults for jobs submitted from now on. The value none removes a default. 'haul queues' \
     shows the defaults.
+
+    Without a retention, the pool keeps all jobs. With one, the leader removes jobs so long after they have ended. \
+    Their files and the totals of their batches stay. The pool remembers the paths of completed jobs, and does \
+    not download them again unless --on-duplicate says so. With '*' as the name you set the retention of all queues \
+    that have none of their own. 'haul prune' removes jobs now.
     """
   static let examples = [
     Example(
@@ -23,6 +28,9 @@ struct QueueSetCommand: HaulCommand {
     Example(
       "haul queue set films --max-running none --max-attempts 9 --if-exists replace",
       "Removes the limit, and sets two defaults for new jobs."),
+    Example(
+      "haul queue set '*' --keep-completed 30d --keep-failed 90d",
+      "Removes completed jobs 30 days and failed jobs 90 days after they have ended."),
   ]
   static let options: [Option<Self>] =
     [
@@ -34,7 +42,7 @@ struct QueueSetCommand: HaulCommand {
         "weight", "<n>", \.weight, in: 1...1000,
         "How often a worker looks for jobs in this queue first, compared with the other queues that it serves."
       ),
-    ] + group(\.defaults) + group(\.output) + group(\.database)
+    ] + group(\.defaults) + group(\.retention) + group(\.output) + group(\.database)
   static let habits = JobOptionTable.habits
   static let operands: [Operand<Self>] = [
     .required("name", \.queue, "The queue.").from(.names("queue"))
@@ -44,6 +52,7 @@ struct QueueSetCommand: HaulCommand {
   var maxRunning: Settable<Int>?
   var weight: Int?
   var defaults = QueueJobOptions()
+  var retention = RetentionOptions()
   var output = OutputOptions()
   var database = DatabaseOptions()
 
@@ -56,14 +65,17 @@ struct QueueSetCommand: HaulCommand {
     }
     settings.weight = weight
     settings.defaults = defaults.settings
+    settings.retention = retention.settings
     guard settings != QueueSettings() else {
       throw ExitError(
-        .usage, "nothing to set. Give --max-running, --weight or a job option.")
+        .usage, "nothing to set. Give --max-running, --weight, a job option or a retention.")
     }
     try await database.writing.withQueue { [settings] in try await $0.setQueue(queue, settings) }
     try output.print(
       [.init("queue", .string(queue))] + settings.members,
-      orSay: "queue \(queue): \(settings.words.joined(separator: ", "))")
+      orSay:
+        "\(queue == "*" ? "all queues" : "queue \(queue)"): \(settings.words.joined(separator: ", "))"
+    )
   }
 }
 
@@ -78,6 +90,7 @@ extension QueueSettings {
     if let maxRunning { members.append(.init("max_running", .number(maxRunning))) }
     if let weight { members.append(.init("weight", .number(weight))) }
     if !defaults.isEmpty { members.append(.init("defaults", .object(options))) }
+    members += retention.all.map { .init($0.name, $0.time.json) }
     return members
   }
 
@@ -88,5 +101,17 @@ extension QueueSettings {
     }
     return [limit, weight.map { "weight \($0)" }].compactMap { $0 }
       + options.map { "\($0.name) \($0.value == .null ? "none" : $0.value.line)" }
+      + retention.all.map { "\($0.name) \($0.time.argument)" }
+  }
+}
+
+extension KeepTime {
+  /// The time in seconds, or a word.
+  fileprivate var json: JSONValue {
+    switch self {
+    case .duration(let duration): .double(duration / .seconds(1))
+    case .forever: .string("forever")
+    case .unset: .null
+    }
   }
 }

@@ -15,7 +15,7 @@ struct GrantTests {
       "heartbeat",
       "checkpoint", "unneeded_parts", "sign_stores", "tell_reach",
       "rescue", "promote", "close_store",
-      "roll_up", "sweep_on", "clear_submissions",
+      "roll_up", "prune", "sweep_on", "clear_submissions",
     ]
     var callable = Dictionary(uniqueKeysWithValues: worker.map { ($0, Set(["haul_worker"])) })
     for name in [
@@ -34,7 +34,7 @@ struct GrantTests {
       "check_selector", "disposition", "has_class", "first_jobs", "oldest_ready", "keeps_progress",
       "causes", "live_jobs", "names", "obstacle", "pool_id", "places", "next_start",
       "held_snapshots", "standby_snapshots",
-      "open_transactions", "sees_all_sessions", "recorded_digests", "find_jobs",
+      "open_transactions", "sees_all_sessions", "recorded_digests", "known_files", "find_jobs",
     ]
     for name in open {
       callable[name] = Set(roles)

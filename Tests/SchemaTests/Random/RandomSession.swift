@@ -92,7 +92,12 @@ struct RandomSession {
     while !log.isDone {
       switch Int.random(in: 0..<1000, using: &random) {
       case 0..<12 where !log.isDraining: try await crash()
-      case 12..<32 where !log.isDraining: try await operate()
+      case 12..<32 where !log.isDraining:
+        do {
+          try await operate()
+        } catch JobQueueError.noSuchName {
+          log.count("commands on removed jobs")
+        }
       case 32..<40: try await fallSilent()
       case 40..<50: _ = try await JobQueue(worker.life).promote(limit: 100)
       case 50..<150: try await beat()
