@@ -101,3 +101,26 @@ extension JobRow {
       store: try row.decode(17), mediaType: nil)
   }
 }
+
+/// A file whose job has completed and was removed.
+package struct KnownFile: Sendable, Decodable, Equatable {
+  package let store: String
+  package let path: String
+  package let finishedAt: String
+  package let bytes: Int64?
+  /// The SHA-256 of the file; nil if it was not recorded.
+  package let digest: String?
+}
+
+/// Files by their paths.
+extension JobQueue {
+  /// Returns the ids of the jobs with one of these paths, in ascending order.
+  package func jobs(at paths: [String]) async throws -> [Int64] {
+    try await rows("SELECT unnest(haul.jobs_of_paths($1))", [paths]).map { try $0.decode(0) }
+  }
+
+  /// Returns what the pool remembers of removed jobs with one of these paths.
+  package func knownFiles(_ paths: [String]) async throws -> [KnownFile] {
+    try await view("SELECT to_json(f) FROM haul.known_files($1) f", [paths])
+  }
+}

@@ -150,5 +150,11 @@ package final class Leadership: Sendable {
         try await JobQueue($0).ensurePartitions(room: Self.partitionRoom)
       }
     }
+    // Last, because nothing else may wait for it or fail with it.
+    try await work.withConnection { connection in
+      while try await JobQueue(connection).prune(limit: Self.promoteLimit).more,
+        ContinuousClock.now < lateEnd
+      {}
+    }
   }
 }

@@ -55,9 +55,12 @@ package struct Tally {
 
   /// A sentence about failures, such as `3 jobs failed (2 http_4xx, 1 exists), 1 cancelled.`
   package var failures: String {
-    let classes = classes.map { "\($0.jobs) \($0.name)" }.joined(separator: ", ")
     if failed == 0 { return "\(counted(cancelled, "job")) cancelled." }
-    return "\(counted(failed, "job")) failed (\(classes))"
+    let removed = failed - errors.values.reduce(0, +)
+    let parts =
+      classes.map { "\($0.jobs) \($0.name)" }
+      + (removed > 0 ? ["\(removed) removed since then"] : [])
+    return "\(counted(failed, "job")) failed (\(parts.joined(separator: ", ")))"
       + (cancelled > 0 ? ", \(cancelled) cancelled." : ".")
   }
 }

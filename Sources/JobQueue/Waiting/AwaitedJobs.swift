@@ -53,13 +53,20 @@ extension JobQueue {
       """, jobs.parameters)
   }
 
-  /// Returns how many of `jobs` have failed, for each error class. Reads all of `jobs`.
+  /// Returns how many of `jobs` have failed, for each error class. The class of jobs that were removed is nil. Reads all of
+  /// `jobs`.
   package func failures(of jobs: AwaitedJobs) async throws -> [JobCount] {
     try await view(
       """
       SELECT to_json(v) FROM (
         SELECT j.state, j.error, count(*) AS jobs, 0 AS bytes
-        FROM \(AwaitedJobs.rows) WHERE j.state = 'failed' GROUP BY j.state, j.error ORDER BY j.error) v
+        FROM \(AwaitedJobs.rows) WHERE j.state = 'failed' GROUP BY j.state, j.error
+        UNION ALL
+        SELECT 'failed', NULL, g.jobs, 0 FROM (
+          SELECT coalesce((SELECT sum(b.failed) FROM haul.batches b WHERE b.batch = ANY ($1::text[])), 0)
+            - (SELECT count(*) FROM haul.jobs f WHERE f.batch = ANY ($1::text[]) AND f.state = 'failed') AS jobs) g
+        WHERE g.jobs > 0
+        ORDER BY error) v
       """, jobs.parameters)
   }
 

@@ -6,7 +6,7 @@ COMMENT ON FUNCTION haul.partition_size() IS
 CREATE OR REPLACE FUNCTION haul.partition_numbers() RETURNS SETOF bigint
 LANGUAGE sql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
   SELECT substr(c.relname, 5)::bigint FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-  WHERE i.inhparent = 'haul.job'::regclass
+  WHERE i.inhparent = 'haul.job'::regclass AND c.relname ~ '^job_[0-9]+$'
 $$;
 COMMENT ON FUNCTION haul.partition_numbers() IS
   'Returns the numbers of the partitions that exist. Partition n has the job ids from n * partition_size().';

@@ -53,7 +53,7 @@ BEGIN
   END IF;
   PERFORM haul.distrust_ranges(p_done, v_now + interval '1 hour');
 
-  IF v_freed IS NOT NULL AND EXISTS (SELECT FROM haul.ready r WHERE r.instance <> 0) THEN
+  IF v_freed IS NOT NULL THEN
     -- Claims of other workers leave the free places to workers that can resume jobs, see reserved_places().
     SELECT concat_ws(',', v_queues, string_agg(DISTINCT k.queue::text, ',')) INTO v_queues
     FROM haul.lane_key k CROSS JOIN LATERAL haul.lane_now(k.host, k.queue, k.instance) l

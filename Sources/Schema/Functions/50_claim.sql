@@ -73,8 +73,6 @@ CREATE OR REPLACE FUNCTION haul.choose_jobs(
   p_free_slots integer, p_now timestamptz, OUT jobs bigint[], OUT places tid[], OUT hosts tid[])
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $$
-DECLARE
-  v_interrupted boolean := EXISTS (SELECT FROM haul.ready r WHERE r.instance <> 0);
 BEGIN
   -- Take one job from each host, then a second from each, and so on. Locked rows keep their ctids, and so do the jobs
   -- of locked lanes. So read them by ctid, which reads no old row versions.
@@ -94,8 +92,11 @@ BEGIN
       WHERE r.queue = p_queue AND r.host = h.id AND r.instance = p_instance AND r.priority = w.priority
         AND r.job >= f.job
       ORDER BY r.priority, r.job
-      LIMIT least(greatest(haul.places(h.cap, h.failures) - h.in_flight - CASE WHEN p_instance = 0 AND v_interrupted
-          THEN haul.reserved_places(p_queue, h.id, w.priority, p_now) ELSE 0 END, 0),
+      LIMIT least(greatest(haul.places(h.cap, h.failures) - h.in_flight
+          - CASE WHEN p_instance = 0 AND haul.has_interrupted(p_queue, h.id)
+            -- A subquery, so that it is computed once at most.
+            THEN haul.reserved_places(p_queue, h.id, w.priority, p_now, (SELECT haul.free_slots(p_queue, p_now)))
+            ELSE 0 END, 0),
         CASE WHEN cardinality(p_lanes) * p_depth >= p_free_slots THEN p_depth ELSE p_free_slots END,
         haul.starts(h.min_interval, h.burst, h.next_start, p_now))) r
     WHERE (h.blocked_until IS NULL OR h.blocked_until <= p_now)
@@ -154,7 +155,7 @@ CREATE OR REPLACE FUNCTION haul.move_lanes_on(p_queue integer, p_instance intege
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $$
 DECLARE
-  v_interrupted boolean := EXISTS (SELECT FROM haul.ready r WHERE r.instance <> 0);
+  v_now timestamptz := clock_timestamp();
 BEGIN
   UPDATE haul.lane l SET
     priority = coalesce(n.priority, l.priority),
@@ -163,8 +164,9 @@ BEGIN
     -- for interrupted jobs, look again after a second.
     next_at = CASE
       WHEN n.job IS NULL OR h.in_flight >= haul.places(h.cap, h.failures) THEN NULL
-      ELSE greatest(clock_timestamp() + CASE WHEN p_instance = 0 AND v_interrupted AND h.in_flight
-          + haul.reserved_places(p_queue, k.host, n.priority, clock_timestamp()) >= haul.places(h.cap, h.failures)
+      ELSE greatest(clock_timestamp() + CASE WHEN p_instance = 0 AND haul.has_interrupted(p_queue, k.host)
+          AND h.in_flight + haul.reserved_places(p_queue, k.host, n.priority, v_now,
+            (SELECT haul.free_slots(p_queue, v_now))) >= haul.places(h.cap, h.failures)
         THEN interval '1 second' ELSE '0' END,
         h.blocked_until, haul.next_start(h.min_interval, h.burst, h.next_start)) END
   FROM unnest(p_lanes) AS u(place) JOIN haul.lane k ON k.ctid = u.place

@@ -13,7 +13,7 @@ DECLARE
   v_step record := haul.begin_step(p_submission, p_queue, p_batch, p_limit);
   v_queue haul.queue := v_step.queue;
   v_last bigint := v_step.last;
-  v_known record;
+  v_known bigint;
   v_added record;
   v_met bigint[] := '{}';
   v_met_lines bigint := 0;
@@ -25,10 +25,10 @@ BEGIN
   v_known := haul.meet_known(p_submission, v_queue.store, v_last, p_on_duplicate);
   v_added := haul.add_jobs(p_submission, v_queue.id, v_queue.store, v_step.batch, p_priority,
     v_queue.defaults || coalesce(p_options, '{}'), p_after, v_last);
-  PERFORM haul.settle_known(v_known.keys, v_queue.store, v_added.first, v_added.last);
+  PERFORM haul.settle_known(v_queue.store, v_added.first, v_added.last, p_on_duplicate);
   -- The remaining lines have the path of an earlier job: a line with the same URL counts as that job, and a line with
   -- another URL is an error.
-  IF v_added.jobs + v_known.skipped < v_step.count THEN
+  IF v_added.jobs + v_known < v_step.count THEN
     v_met := haul.met_jobs(p_submission, v_queue.store, v_last, p_on_duplicate);
     SELECT a.requeued, a.refreshed INTO v_requeued, v_refreshed
     FROM haul.try_again(p_submission, v_queue, p_options, v_last, v_met, p_on_duplicate) a;
@@ -58,7 +58,7 @@ BEGIN
     'first', least(v_added.first, (SELECT min(m.job) FROM unnest(v_met) AS m(job))),
     'last', greatest(v_added.last, (SELECT max(m.job) FROM unnest(v_met) AS m(job))),
     -- Count these lines instead of deriving the number from v_step.count, so that a lost line is noticed.
-    'skipped', v_known.skipped + v_met_lines - cardinality(v_requeued) - cardinality(v_refreshed),
+    'skipped', v_known + v_met_lines - cardinality(v_requeued) - cardinality(v_refreshed),
     'left', EXISTS (SELECT FROM haul.staging s WHERE s.submission = p_submission AND s.line > coalesce(v_last, 0)));
 END
 $$;
@@ -71,7 +71,7 @@ CREATE OR REPLACE FUNCTION haul.submit(
 RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
 BEGIN
-  LOOP
+  FOR i IN 1..10 LOOP
     BEGIN
       RETURN haul.submit_step(p_submission, p_queue, p_batch, p_priority, p_options, p_after, p_on_duplicate, p_others,
         p_limit);
@@ -79,6 +79,7 @@ BEGIN
       NULL;  -- the next attempt sees what prune() has changed
     END;
   END LOOP;
+  RAISE EXCEPTION 'jobs of this list are being removed' USING ERRCODE = 'serialization_failure', HINT = 'Try again.';
 END
 $$;
 COMMENT ON FUNCTION haul.submit(uuid, text, text, smallint, jsonb, interval, text, boolean, integer) IS

@@ -47,6 +47,8 @@ CREATE OR REPLACE FUNCTION haul.try_again(
   OUT requeued bigint[], OUT refreshed bigint[])
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+DECLARE
+  v_known bigint[];
 BEGIN
   refreshed := '{}';
   IF p_on_duplicate = 'refresh' THEN
@@ -54,13 +56,15 @@ BEGIN
       p_met, (SELECT b.begun_at FROM haul.submission b WHERE b.id = p_submission), p_queue.id);
   END IF;
   requeued := haul.requeue(p_met, p_queue => p_queue.id);
+  v_known := haul.known_jobs(p_queue.store, requeued || refreshed);
   -- A user who submits a failed job again may have corrected its options. A refreshed job keeps options that are not
   -- given now, except those that describe the earlier file.
   UPDATE haul.job j SET options = p_queue.defaults || l.options
     -- The saved bytes came from one of these URLs.
     || CASE WHEN j.mirror IS NOT NULL THEN jsonb_build_object('mirrors', j.options -> 'mirrors') ELSE '{}' END
   FROM (
-    SELECT DISTINCT ON (s.owner) s.owner, coalesce((
+    SELECT DISTINCT ON (s.owner) s.owner,
+      CASE WHEN s.owner = ANY (v_known) THEN '{"if_exists": "replace"}' ELSE '{}' END::jsonb || coalesce((
         SELECT k.options - '{digest,length}'::text[] FROM haul.job k WHERE k.id = s.owner
           AND k.id = ANY (refreshed)), '{}')
       || coalesce(p_options, '{}') || coalesce(s.options, '{}') AS options

@@ -152,6 +152,7 @@ BEGIN
   WITH asked AS (
     DELETE FROM haul.refresh f WHERE f.job = ANY (p_jobs) RETURNING f.job)
   SELECT p_completed || array_agg(a.job) INTO v_there FROM asked a;
+  v_there := v_there || haul.known_jobs((SELECT q.store FROM haul.queue q WHERE q.id = p_queue), p_jobs);
   -- Keep saved bytes from another URL only if some bytes are still missing, and if only the query has changed or the
   -- bytes have a strong ETag. Before the worker uses them, it compares some bytes, or the ETags, of both URLs.
   DELETE FROM haul.checkpoint c USING haul.staging s, haul.job j,

@@ -73,6 +73,7 @@ BEGIN
   END IF;
   PERFORM haul.require_options(p_settings -> 'defaults');
   v_queue := haul.queue_named(p_name);
+  PERFORM haul.prune_anew() WHERE p_settings ?| '{keep_completed,keep_failed,keep_cancelled}';
   PERFORM FROM haul.queue q WHERE q.id = v_queue.id FOR NO KEY UPDATE;
   UPDATE haul.queue q SET
     paused = coalesce((p_settings ->> 'paused')::boolean, q.paused),
@@ -91,7 +92,6 @@ BEGIN
     UPDATE haul.lease SET limited = true WHERE job IN (
       SELECT l.job FROM haul.lease l WHERE l.queue = v_queue.id AND NOT l.limited ORDER BY l.job FOR NO KEY UPDATE);
   END IF;
-  PERFORM haul.prune_anew() WHERE p_settings ?| '{keep_completed,keep_failed,keep_cancelled}';
   PERFORM pg_notify('haul', 'queues:' || v_queue.id);
   PERFORM haul.note_operation(CASE p_settings WHEN '{"paused": true}' THEN 'queue pause'
       WHEN '{"paused": false}' THEN 'queue resume' END, 'queue ' || p_name)
@@ -115,15 +115,16 @@ COMMENT ON FUNCTION haul.set_queue(text, jsonb) IS
 CREATE OR REPLACE FUNCTION haul.set_pool(p_settings jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
-  IF p_settings - '{keep_completed,keep_failed,keep_cancelled,keep_known}'::text[] <> '{}' THEN
+  IF coalesce(jsonb_typeof(p_settings) <> 'object', true)
+    OR p_settings - '{keep_completed,keep_failed,keep_cancelled,keep_known}'::text[] <> '{}' THEN
     RAISE EXCEPTION 'only the retention can be set for all queues' USING ERRCODE = 'HA004',
       HINT = 'Set other settings for each queue.';
   END IF;
+  PERFORM haul.prune_anew();
   UPDATE haul.pool p SET keep_completed = haul.new_keep_time(p_settings, 'keep_completed', p.keep_completed),
     keep_failed = haul.new_keep_time(p_settings, 'keep_failed', p.keep_failed),
     keep_cancelled = haul.new_keep_time(p_settings, 'keep_cancelled', p.keep_cancelled),
     keep_known = haul.new_keep_time(p_settings, 'keep_known', p.keep_known);
-  PERFORM haul.prune_anew();
   PERFORM haul.note_operation('queue set', 'all queues: ' || p_settings::text);
 END
 $$;
@@ -143,10 +144,11 @@ BEGIN
     RETURN NULL;
   ELSIF v_value = '"forever"' THEN
     RETURN interval '1000 years';
-  ELSIF (CASE WHEN jsonb_typeof(v_value) = 'number' THEN v_value::numeric BETWEEN 0 AND 31557600000 ELSE false END) THEN
+  ELSIF (CASE WHEN jsonb_typeof(v_value) = 'number' THEN v_value::numeric BETWEEN 0 AND 3155760000 ELSE false END) THEN
     RETURN make_interval(secs => v_value::double precision);
   END IF;
-  RAISE EXCEPTION 'the time "%" must be a number of seconds from 0, "forever" or null', p_key USING ERRCODE = 'HA004';
+  RAISE EXCEPTION 'the time "%" must be a number of seconds up to 100 years, "forever" or null', p_key
+    USING ERRCODE = 'HA004';
 END
 $$;
 COMMENT ON FUNCTION haul.new_keep_time(jsonb, text, interval) IS
@@ -154,14 +156,15 @@ COMMENT ON FUNCTION haul.new_keep_time(jsonb, text, interval) IS
   'Raises HA004 for a value that is not a time.';
 
 CREATE OR REPLACE FUNCTION haul.prune_anew() RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET lock_timeout = '10s' AS $$
 BEGIN
   UPDATE haul.prune_turn SET next_at = '-infinity';
   DELETE FROM haul.prune_pass;
 END
 $$;
 COMMENT ON FUNCTION haul.prune_anew() IS
-  'Makes prune() search all partitions again, because a retention has changed. Waits while prune() runs.';
+  'Makes prune() search all partitions again, because a retention changes. Waits up to 10 s '
+  'for a call of prune() or prune_jobs() that has not committed yet.';
 
 CREATE OR REPLACE FUNCTION haul.delete_queue(p_name text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$

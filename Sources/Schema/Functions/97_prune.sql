@@ -4,10 +4,10 @@
 CREATE OR REPLACE FUNCTION haul.keep_time(p_state haul.job_state, p_queue haul.queue, p_pool haul.pool)
 RETURNS interval
 LANGUAGE sql IMMUTABLE
-RETURN CASE p_state
+RETURN nullif(CASE p_state
   WHEN 'completed' THEN coalesce((p_queue).keep_completed, (p_pool).keep_completed)
   WHEN 'failed' THEN coalesce((p_queue).keep_failed, (p_pool).keep_failed)
-  WHEN 'cancelled' THEN coalesce((p_queue).keep_cancelled, (p_pool).keep_cancelled) END;
+  WHEN 'cancelled' THEN coalesce((p_queue).keep_cancelled, (p_pool).keep_cancelled) END, interval '1000 years');
 COMMENT ON FUNCTION haul.keep_time(haul.job_state, haul.queue, haul.pool) IS
   'Returns how long the pool keeps a job of this queue after it has ended in this state; NULL = for ever.';
 
@@ -16,8 +16,11 @@ COMMENT ON FUNCTION haul.keep_time(haul.job_state, haul.queue, haul.pool) IS
 CREATE OR REPLACE FUNCTION haul.ended_jobs(p_partition bigint, p_condition text) RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN format($q$
-  FROM haul.outcome o JOIN haul.job j ON j.id = o.job JOIN haul.queue q ON q.id = j.queue CROSS JOIN haul.pool p
-  WHERE o.job >= %1$s AND o.job < %2$s AND j.id >= %1$s AND j.id < %2$s AND %3$s $q$,
+  FROM haul.outcome o CROSS JOIN LATERAL (
+    -- LIMIT: look up each job by its id, whatever the planner knows of the tables.
+    SELECT k.* FROM haul.job k WHERE k.id = o.job AND k.id >= %1$s AND k.id < %2$s LIMIT 1) j
+  JOIN haul.queue q ON q.id = j.queue CROSS JOIN haul.pool p
+  WHERE o.job >= %1$s AND o.job < %2$s AND %3$s $q$,
   p_partition * haul.partition_size(), (p_partition + 1) * haul.partition_size(), p_condition);
 COMMENT ON FUNCTION haul.ended_jobs(bigint, text) IS
   'Returns the text of FROM and WHERE for the ended jobs of a partition that meet a condition. o is the outcome, j the '
@@ -27,10 +30,12 @@ CREATE OR REPLACE FUNCTION haul.jobs_to_remove(
   p_partition bigint, p_from bigint, p_selector jsonb, p_look integer,
   OUT jobs bigint[], OUT last bigint, OUT due_at timestamptz)
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
-SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off SET enable_sort = off AS $$
 BEGIN
   EXECUTE 'SELECT array_agg(f.job ORDER BY f.job) FILTER (WHERE f.due_at <= $3), max(f.job), '
-    'min(f.due_at) FILTER (WHERE f.due_at > $3) FROM (SELECT o.job, o.finished_at + haul.kept_for($2, o.state, q, p) '
+    'min(f.due_at) FILTER (WHERE f.due_at > $3) FROM (SELECT o.job, '
+    'least(o.finished_at, $3) + haul.kept_for($2, o.state, q, p) '
     'AS due_at' || haul.ended_jobs(p_partition, 'o.job >= $1 AND haul.is_selected($2, o.state, q.name, j.batch)')
     || ' ORDER BY o.job LIMIT $4) f'
   INTO jobs, last, due_at USING p_from, p_selector, clock_timestamp(), p_look;
@@ -61,15 +66,21 @@ COMMENT ON FUNCTION haul.is_selected(jsonb, haul.job_state, text, integer) IS
 CREATE OR REPLACE FUNCTION haul.remove_jobs(
   p_partition bigint, p_jobs bigint[], p_selector jsonb, p_shows boolean, OUT removed integer, OUT rows jsonb)
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off AS $$
 DECLARE
   v_jobs bigint[];
 BEGIN
   -- Check again under the locks: meanwhile, a job may have been queued again. Skip locked jobs.
   EXECUTE 'SELECT array_agg(t.job) FROM (SELECT o.job' || haul.ended_jobs(p_partition, 'o.job = ANY ($1) '
-    'AND haul.is_selected($2, o.state, q.name, j.batch) AND o.finished_at + haul.kept_for($2, o.state, q, p) <= $3')
+    'AND haul.is_selected($2, o.state, q.name, j.batch) '
+    'AND least(o.finished_at, $3) + haul.kept_for($2, o.state, q, p) <= $3')
     || ' ORDER BY o.job FOR UPDATE OF o SKIP LOCKED) t'
   INTO v_jobs USING p_jobs, p_selector, clock_timestamp();
+  EXECUTE format('SELECT array_agg(t.id) FROM (SELECT j.id FROM haul.job j WHERE j.id >= %s AND j.id < %s '
+    'AND j.id = ANY ($1) ORDER BY j.id FOR UPDATE SKIP LOCKED) t', p_partition * haul.partition_size(),
+    (p_partition + 1) * haul.partition_size())
+  INTO v_jobs USING v_jobs;
   removed := coalesce(cardinality(v_jobs), 0);
   IF removed = 0 THEN
     RETURN;
@@ -78,7 +89,7 @@ BEGIN
     rows := haul.shown_before_removal(p_partition, v_jobs);
   END IF;
   EXECUTE 'WITH ended AS MATERIALIZED (SELECT o.job, o.state, o.finished_at, o.bytes, o.sha256, j.batch, j.path, '
-    'j.url, q.store, coalesce(q.keep_known, p.keep_known) AS keep_known'
+    'j.url, q.store, nullif(coalesce(q.keep_known, p.keep_known), interval ''1000 years'') AS keep_known'
     || haul.ended_jobs(p_partition, 'o.job = ANY ($1)') || $q$), sums AS (
       INSERT INTO haul.batch_pruned AS t (batch, jobs, completed, failed, cancelled, bytes)
       SELECT coalesce(e.batch, 0), count(*), count(*) FILTER (WHERE e.state = 'completed'),
@@ -96,12 +107,22 @@ BEGIN
       WHERE d.ctid = g.place
     ), remembered AS (
       INSERT INTO haul.known AS n (key, url_key, finished_at, bytes, forget_at, sha256)
-      SELECT haul.known_key(e.store, e.path), haul.url_key(e.url), e.finished_at, e.bytes,
-        e.finished_at + e.keep_known, e.sha256
-      FROM ended e WHERE e.state = 'completed' AND coalesce(e.finished_at + e.keep_known > clock_timestamp(), true)
+      SELECT haul.known_key(e.store, e.path), haul.url_key(e.url), e.finished_at, e.bytes, f.at, e.sha256
+      FROM ended e CROSS JOIN LATERAL (SELECT least(e.finished_at, clock_timestamp()) + e.keep_known AS at) f
+      WHERE e.state = 'completed' AND coalesce(f.at > clock_timestamp(), true)
       ORDER BY 1
       ON CONFLICT (key) DO UPDATE SET url_key = excluded.url_key, finished_at = excluded.finished_at,
         bytes = excluded.bytes, forget_at = excluded.forget_at, sha256 = excluded.sha256
+    ), tried AS (
+      INSERT INTO haul.attempt_pruned AS t (result, attempts, fetched, taken_over)
+      SELECT a.result, count(*), coalesce(haul.whole(sum(a.fetched)), 0), count(*) FILTER (
+        WHERE a.result IN ('released', 'rescued') AND a.is_continued)
+      FROM ended e CROSS JOIN LATERAL (
+        SELECT n.result, n.fetched, lead(n.token) OVER (ORDER BY n.token) IS NOT NULL AS is_continued
+        FROM haul.attempt n WHERE n.job = e.job) a
+      GROUP BY 1 ORDER BY 1
+      ON CONFLICT (result) DO UPDATE SET attempts = t.attempts + excluded.attempts,
+        fetched = haul.whole(t.fetched::numeric + excluded.fetched), taken_over = t.taken_over + excluded.taken_over
     ), parts AS (
       DELETE FROM haul.checkpoint c WHERE c.job = ANY ($1)
     ), asked AS (
@@ -122,7 +143,7 @@ COMMENT ON FUNCTION haul.remove_jobs(bigint, bigint[], jsonb, boolean) IS
 
 CREATE OR REPLACE FUNCTION haul.delete_rows(p_partition bigint, p_table text, p_column text, p_jobs bigint[])
 RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 BEGIN
   EXECUTE format('DELETE FROM haul.%1$I r WHERE r.%2$I >= %3$s AND r.%2$I < %4$s AND r.%2$I = ANY ($1)',
     p_table, p_column,
@@ -134,7 +155,8 @@ COMMENT ON FUNCTION haul.delete_rows(bigint, text, text, bigint[]) IS
 
 CREATE OR REPLACE FUNCTION haul.shown_before_removal(p_partition bigint, p_jobs bigint[]) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off AS $$
 DECLARE
   v_rows jsonb;
 BEGIN

@@ -13,10 +13,10 @@ DECLARE
 BEGIN
   removed := 0;
   more := false;
-  -- A later time was written before the clock of the database was set back.
+  -- Later times were written before the clock of the database was set back.
   SELECT t.* INTO v_turn FROM haul.prune_turn t
-  WHERE t.next_at NOT BETWEEN v_now AND v_now + interval '1 hour' FOR UPDATE SKIP LOCKED;
-  IF NOT FOUND OR p_limit <= 0 THEN
+  WHERE p_limit > 0 AND t.next_at NOT BETWEEN v_now AND v_now + interval '1 hour' FOR UPDATE SKIP LOCKED;
+  IF NOT FOUND THEN
     RETURN;
   END IF;
   SELECT min(k.keep) INTO v_shortest FROM haul.queue q CROSS JOIN haul.pool p CROSS JOIN LATERAL unnest(ARRAY[
@@ -25,11 +25,19 @@ BEGIN
   IF v_shortest IS NOT NULL THEN
     SELECT n.number, coalesce(s.next_job, 0) AS next_job, coalesce(s.due_at, 'infinity') AS due_at INTO v_pass
     FROM haul.partition_numbers() AS n(number) LEFT JOIN haul.prune_pass s ON s.partition = n.number
-    WHERE coalesce(s.next_at, '-infinity') <= v_now ORDER BY n.number LIMIT 1;
+    WHERE s.next_at IS NULL OR s.next_at NOT BETWEEN v_now AND v_now + greatest(v_shortest, v_pause, interval '1 day')
+    ORDER BY coalesce(s.next_at, '-infinity'), n.number LIMIT 1;
     IF FOUND THEN
-      removed := haul.prune_partition(v_pass.number, v_pass.next_job, v_pass.due_at, v_now, v_shortest, v_pause,
-        p_limit);
       more := true;
+      BEGIN
+        removed := haul.prune_partition(v_pass.number, v_pass.next_job, v_pass.due_at, v_now, v_shortest, v_pause,
+          p_limit);
+      EXCEPTION WHEN lock_not_available OR data_exception OR integrity_constraint_violation OR program_limit_exceeded
+        OR dependent_objects_still_exist THEN
+        -- Look at the other partitions first.
+        RAISE WARNING 'haul: cannot remove jobs of the partition job_% now: %', v_pass.number, SQLERRM;
+        PERFORM haul.note_pass(v_pass.number, v_pass.next_job, v_now, v_now + interval '1 minute');
+      END;
       RETURN;
     END IF;
   END IF;
@@ -38,8 +46,9 @@ BEGIN
     UPDATE haul.prune_turn SET tidied_at = CASE WHEN more THEN tidied_at ELSE v_now END;
     RETURN;
   END IF;
-  UPDATE haul.prune_turn SET next_at = least(v_now + interval '1 hour', v_now + greatest(v_shortest, v_pause),
-    (SELECT min(s.next_at) FROM haul.prune_pass s WHERE v_shortest IS NOT NULL));
+  UPDATE haul.prune_turn SET next_at = CASE WHEN v_shortest IS NULL THEN v_now + interval '1 hour'
+    ELSE least(v_now + interval '1 hour', v_now + greatest(v_shortest, v_pause),
+      (SELECT min(s.next_at) FROM haul.prune_pass s)) END;
 END
 $$;
 COMMENT ON FUNCTION haul.prune_now(integer) IS
@@ -50,6 +59,8 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SE
 SET lock_timeout = '200ms' AS $$
 BEGIN
   PERFORM haul.require_read_committed();
+  -- As in rescue(): a session that hangs from here on must not stop the others.
+  PERFORM set_config('idle_in_transaction_session_timeout', '10s', true);
   SELECT p.* INTO removed, more FROM haul.prune_now(p_limit) p;
 EXCEPTION WHEN lock_not_available THEN
   removed := 0;
@@ -66,13 +77,22 @@ CREATE OR REPLACE FUNCTION haul.prune_partition(
   p_pause interval, p_limit integer) RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
 DECLARE
-  v_found record := haul.jobs_to_remove(p_partition, p_next_job, '{}', 10 * p_limit);
+  v_found record := haul.jobs_to_remove(p_partition, p_next_job, '{}', 2 * p_limit);
   v_jobs bigint[] := v_found.jobs[1:p_limit];
   v_removed integer := 0;
   v_due_at timestamptz := least(p_due_at, v_found.due_at);
 BEGIN
-  IF v_found.last IS NULL AND haul.drop_partition(p_partition) THEN
-    DELETE FROM haul.prune_pass s WHERE s.partition = p_partition;
+  IF v_found.last IS NULL THEN
+    CASE haul.drop_partition(p_partition)
+      WHEN 'dropped' THEN DELETE FROM haul.prune_pass s WHERE s.partition = p_partition;
+      WHEN 'locked' THEN PERFORM haul.note_pass(p_partition, 0, 'infinity', p_now + interval '1 minute');
+      ELSE
+        -- A job that ends from now on is not due before the shortest retention has passed. In a partition whose jobs
+        -- have all ended, only a job that is queued again can end: look for such jobs once a day.
+        PERFORM haul.note_pass(p_partition, 0, 'infinity', greatest(p_now + p_pause, least(v_due_at,
+          p_now + CASE WHEN haul.has_all_ended(p_partition) THEN greatest(p_shortest, interval '1 day')
+            ELSE p_shortest END)));
+    END CASE;
     RETURN 0;
   END IF;
   IF v_jobs IS NOT NULL THEN
@@ -80,15 +100,8 @@ BEGIN
     -- The jobs that other sessions have locked come next time.
     v_due_at := CASE WHEN v_removed < cardinality(v_jobs) THEN p_now ELSE v_due_at END;
   END IF;
-  INSERT INTO haul.prune_pass AS s (partition, next_job, due_at, next_at)
-  SELECT p_partition,
-    CASE WHEN v_found.last IS NULL THEN 0 WHEN cardinality(v_found.jobs) > p_limit THEN v_jobs[p_limit] + 1
-      ELSE v_found.last + 1 END,
-    CASE WHEN v_found.last IS NULL THEN 'infinity' ELSE v_due_at END,
-    CASE WHEN v_found.last IS NULL THEN greatest(least(v_due_at, p_now + p_shortest), p_now + p_pause)
-      ELSE '-infinity' END
-  ON CONFLICT (partition) DO UPDATE SET next_job = excluded.next_job, due_at = excluded.due_at,
-    next_at = excluded.next_at;
+  PERFORM haul.note_pass(p_partition, CASE WHEN cardinality(v_found.jobs) > p_limit THEN v_jobs[p_limit] + 1
+    ELSE v_found.last + 1 END, v_due_at, '-infinity');
   RETURN v_removed;
 END
 $$;
@@ -98,39 +111,66 @@ COMMENT ON FUNCTION haul.prune_partition(bigint, bigint, timestamptz, timestampt
   'first job that this search has left may be removed. p_shortest: the shortest retention. p_pause: the shortest time '
   'between two searches. Returns the number of removed jobs.';
 
-CREATE OR REPLACE FUNCTION haul.drop_partition(p_partition bigint) RETURNS boolean
+CREATE OR REPLACE FUNCTION haul.note_pass(
+  p_partition bigint, p_next_job bigint, p_due_at timestamptz, p_next_at timestamptz) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, haul, pg_temp AS $$
+  INSERT INTO haul.prune_pass AS s (partition, next_job, due_at, next_at)
+  VALUES (p_partition, p_next_job, p_due_at, p_next_at)
+  ON CONFLICT (partition) DO UPDATE SET next_job = excluded.next_job, due_at = excluded.due_at,
+    next_at = excluded.next_at
+$$;
+COMMENT ON FUNCTION haul.note_pass(bigint, bigint, timestamptz, timestamptz) IS
+  'Records in prune_pass how far a partition was searched for jobs to remove, and when the search goes on.';
+
+CREATE OR REPLACE FUNCTION haul.has_all_ended(p_partition bigint) RETURNS boolean
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+  v_from bigint := p_partition * haul.partition_size();
+  v_to bigint := (p_partition + 1) * haul.partition_size();
+BEGIN
+  RETURN v_to <= (SELECT i.last_value FROM haul.job_id i)
+    AND NOT EXISTS (SELECT FROM haul.ready r WHERE r.job >= v_from AND r.job < v_to)
+    AND NOT EXISTS (SELECT FROM haul.scheduled s WHERE s.job >= v_from AND s.job < v_to)
+    AND NOT EXISTS (SELECT FROM haul.held h WHERE h.job >= v_from AND h.job < v_to)
+    AND NOT EXISTS (SELECT FROM haul.lease l WHERE l.job >= v_from AND l.job < v_to);
+END
+$$;
+COMMENT ON FUNCTION haul.has_all_ended(bigint) IS
+  'Returns whether no job of a partition waits or runs, and no new job can get one of its ids.';
+
+CREATE OR REPLACE FUNCTION haul.drop_partition(p_partition bigint) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
   v_table text;
-  v_is_empty boolean;
+  v_is_used boolean;
 BEGIN
-  -- New jobs need the partitions of the current id and of later ids.
-  IF (p_partition + 1) * haul.partition_size() > (SELECT i.last_value FROM haul.job_id i) THEN
-    RETURN false;
+  IF NOT haul.has_all_ended(p_partition) THEN
+    RETURN 'needed';
   END IF;
-  EXECUTE format('SELECT NOT EXISTS (SELECT FROM haul.%I)', 'job_' || p_partition) INTO v_is_empty;
-  IF NOT v_is_empty THEN
-    RETURN false;
+  EXECUTE format('SELECT EXISTS (SELECT FROM haul.%I)', 'job_' || p_partition) INTO v_is_used;
+  IF v_is_used THEN
+    RETURN 'needed';
   END IF;
-  -- Claims wait while this session waits for these locks, so it waits for a short time only.
+  -- Claims wait while this session waits for these locks, so it waits for a short time only. All sessions reach the
+  -- partitions through the parents, so the other partitions need no lock.
   SET LOCAL lock_timeout = '20ms';
-  LOCK TABLE haul.job, haul.outcome, haul.attempt IN ACCESS EXCLUSIVE MODE;
+  LOCK TABLE ONLY haul.job, ONLY haul.outcome, ONLY haul.attempt IN ACCESS EXCLUSIVE MODE;
   FOREACH v_table IN ARRAY ARRAY['attempt_', 'outcome_', 'job_'] LOOP
-    v_table := v_table || p_partition;
-    EXECUTE format('SELECT NOT EXISTS (SELECT FROM haul.%I)', v_table) INTO v_is_empty;
-    IF NOT v_is_empty THEN
-      RETURN false;
+    EXECUTE format('SELECT EXISTS (SELECT FROM haul.%I)', v_table || p_partition) INTO v_is_used;
+    IF v_is_used THEN
+      RETURN 'needed';
     END IF;
-    EXECUTE format('DROP TABLE haul.%I', v_table);
   END LOOP;
-  RETURN true;
+  EXECUTE format('DROP TABLE haul.%I, haul.%I, haul.%I', 'attempt_' || p_partition, 'outcome_' || p_partition,
+    'job_' || p_partition);
+  RETURN 'dropped';
 EXCEPTION WHEN lock_not_available THEN
-  RETURN false;
+  RETURN 'locked';
 END
 $$;
 COMMENT ON FUNCTION haul.drop_partition(bigint) IS
-  'Drops a partition of job, outcome and attempt if it is empty and no new job can get one of its ids. Returns whether '
-  'it did. Gives up if it cannot lock the tables within 20 ms.';
+  'Drops a partition of job, outcome and attempt if it is empty and no new job can get one of its ids. Returns '
+  'dropped, needed, or locked: it waits up to 20 ms for each table.';
 
 -- Attempts of a removed worker no longer show its machine.
 CREATE OR REPLACE FUNCTION haul.tidy(p_limit integer, p_now timestamptz) RETURNS boolean
@@ -155,20 +195,16 @@ BEGIN
     RETURNING c.worker)
   SELECT array_agg(g.worker) INTO v_workers FROM gone g;
   DELETE FROM haul.worker w WHERE w.id = ANY (v_workers);
-  -- Lines that came after their submission had ended.
-  DELETE FROM haul.staging s WHERE s.ctid = ANY (ARRAY(
-    SELECT t.ctid FROM haul.staging t
-    WHERE NOT EXISTS (SELECT FROM haul.submission b WHERE b.id = t.submission) LIMIT p_limit));
-  GET DIAGNOSTICS v_lines = ROW_COUNT;
+  v_lines := haul.tidy_staging(p_limit);
   -- Batches that have no job and never had one, or whose jobs moved to other batches. Check again under the locks.
   v_batches := ARRAY(
     SELECT b.id FROM haul.batch b
     WHERE b.submitted_at < p_now - interval '1 day'
       AND NOT EXISTS (SELECT FROM haul.batch_pruned p WHERE p.batch = b.id)
       AND NOT EXISTS (SELECT FROM haul.batch_total t WHERE t.batch = b.id AND t.jobs > 0)
-    ORDER BY b.id LIMIT p_limit FOR UPDATE SKIP LOCKED);
+    ORDER BY b.id LIMIT 100 FOR UPDATE SKIP LOCKED);
   v_batches := ARRAY(SELECT u.id FROM unnest(v_batches) AS u(id)
-    WHERE NOT EXISTS (SELECT FROM haul.job j WHERE j.batch = u.id)
+    WHERE haul.batch_jobs(u.id, 0, 9223372036854775807, 1) = '{}'
       AND NOT EXISTS (SELECT FROM haul.batch_change c WHERE c.batch = u.id));
   DELETE FROM haul.batch_total t WHERE t.batch = ANY (v_batches);
   DELETE FROM haul.batch b WHERE b.id = ANY (v_batches);
@@ -180,15 +216,42 @@ COMMENT ON FUNCTION haul.tidy(integer, timestamptz) IS
   '30 days ago, staged lines without a submission, and batches without jobs. Returns whether there may be more. Skips '
   'rows that another session has locked.';
 
+CREATE OR REPLACE FUNCTION haul.tidy_staging(p_limit integer) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+DECLARE
+  v_submission uuid := '00000000-0000-0000-0000-000000000000';
+  v_count bigint;
+  v_lines bigint := 0;
+BEGIN
+  LOOP
+    -- Go from one submission to the next: a list may have millions of lines.
+    v_submission := (SELECT t.submission FROM haul.staging t WHERE t.submission > v_submission
+      ORDER BY t.submission LIMIT 1);
+    EXIT WHEN v_submission IS NULL OR v_lines >= p_limit;
+    CONTINUE WHEN EXISTS (SELECT FROM haul.submission b WHERE b.id = v_submission);
+    DELETE FROM haul.staging s WHERE s.ctid = ANY (ARRAY(
+      SELECT t.ctid FROM haul.staging t WHERE t.submission = v_submission LIMIT p_limit - v_lines));
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    v_lines := v_lines + v_count;
+  END LOOP;
+  RETURN v_lines;
+END
+$$;
+COMMENT ON FUNCTION haul.tidy_staging(integer) IS
+  'Deletes up to p_limit staged lines whose submission does not exist: they came after it had ended. Returns their '
+  'number.';
+
 CREATE OR REPLACE FUNCTION haul.prune_jobs(p_selector jsonb, p_after bigint, p_dry_run boolean, p_shows boolean)
 RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
 DECLARE
   c_limit CONSTANT integer := 1000;
-  v_selector jsonb := p_selector || coalesce((SELECT jsonb_build_object('batch_id', b.id) FROM haul.batch b
+  v_selector jsonb := CASE WHEN jsonb_typeof(p_selector) = 'object' THEN p_selector ELSE '{}' END
+    || coalesce((SELECT jsonb_build_object('batch_id', b.id) FROM haul.batch b
     WHERE b.name = p_selector ->> 'batch'), '{}');
   v_partition bigint;
-  v_after bigint := greatest(p_after, 0);
+  v_after bigint := least(greatest(p_after, 0), 9223372036854775800);
   v_found record;
   v_done record;
 BEGIN
@@ -203,7 +266,8 @@ BEGIN
     IF v_partition IS NULL THEN
       RETURN '{"jobs": 0, "after": null, "rows": []}';
     END IF;
-    v_found := haul.jobs_to_remove(v_partition, v_after + 1, v_selector, 10 * c_limit);
+    v_found := haul.jobs_to_remove(v_partition, v_after + 1, v_selector,
+      CASE WHEN p_dry_run THEN 10 ELSE 2 END * c_limit);
     EXIT WHEN v_found.last IS NOT NULL;
     v_after := (v_partition + 1) * haul.partition_size() - 1;
   END LOOP;
@@ -226,12 +290,16 @@ COMMENT ON FUNCTION haul.prune_jobs(jsonb, bigint, boolean, boolean) IS
 CREATE OR REPLACE FUNCTION haul.require_prunable(p_selector jsonb) RETURNS void
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
+  IF coalesce(jsonb_typeof(p_selector) <> 'object', true)
+    OR p_selector - '{older,state,queue,batch}'::text[] <> '{}' THEN
+    RAISE EXCEPTION 'the selector may have only "older", "state", "queue" and "batch"' USING ERRCODE = 'HA004';
+  END IF;
   IF p_selector ->> 'state' NOT IN ('completed', 'failed', 'cancelled') THEN
     RAISE EXCEPTION 'only completed, failed and cancelled jobs can be removed, not % ones', p_selector ->> 'state'
       USING ERRCODE = 'HA004';
   END IF;
-  IF (p_selector ->> 'older')::double precision NOT BETWEEN 0 AND 31557600000 THEN
-    RAISE EXCEPTION 'the age must be between 0 and 1000 years' USING ERRCODE = 'HA004';
+  IF (p_selector ->> 'older')::double precision NOT BETWEEN 0 AND 3155760000 THEN
+    RAISE EXCEPTION 'the age must be between 0 and 100 years' USING ERRCODE = 'HA004';
   END IF;
   PERFORM haul.queue_named(p_selector ->> 'queue') WHERE p_selector ->> 'queue' IS NOT NULL;
   IF p_selector ->> 'batch' IS NOT NULL

@@ -33,6 +33,14 @@ CREATE TABLE IF NOT EXISTS haul.batch_pruned (
   bytes bigint NOT NULL
 ) WITH (fillfactor = 50);
 
+-- The same of their attempts, by result.
+CREATE TABLE IF NOT EXISTS haul.attempt_pruned (
+  result haul.attempt_result PRIMARY KEY,
+  attempts bigint NOT NULL,
+  fetched bigint NOT NULL,
+  taken_over bigint NOT NULL
+) WITH (fillfactor = 50);
+
 -- How far each range of job ids was searched for jobs to remove. `partition` is the number in the names of the
 -- partitions.
 CREATE TABLE IF NOT EXISTS haul.prune_pass (

@@ -33,12 +33,18 @@ COMMENT ON COLUMN haul.totals.leader_round_at IS
   'created or the server crashed.';
 
 CREATE OR REPLACE VIEW haul.attempt_results AS
-SELECT a.result, count(*) AS attempts, haul.whole(coalesce(sum(a.fetched), 0)) AS fetched,
-  count(*) FILTER (WHERE a.result IN ('released', 'rescued') AND (
-    EXISTS (SELECT FROM haul.lease l WHERE l.job = a.job AND l.token > a.token)
-    OR EXISTS (SELECT FROM haul.attempt n WHERE n.job = a.job AND n.token > a.token))) AS taken_over
-FROM haul.attempt a GROUP BY a.result;
-COMMENT ON VIEW haul.attempt_results IS 'Number of attempts that have ended, by result. A query reads all attempts.';
+SELECT s.result, sum(s.attempts)::bigint AS attempts, haul.whole(sum(s.fetched)) AS fetched,
+  sum(s.taken_over)::bigint AS taken_over
+FROM (
+  SELECT a.result, count(*) AS attempts, haul.whole(coalesce(sum(a.fetched), 0)) AS fetched,
+    count(*) FILTER (WHERE a.result IN ('released', 'rescued') AND (
+      EXISTS (SELECT FROM haul.lease l WHERE l.job = a.job AND l.token > a.token)
+      OR EXISTS (SELECT FROM haul.attempt n WHERE n.job = a.job AND n.token > a.token))) AS taken_over
+  FROM haul.attempt a GROUP BY a.result
+  UNION ALL SELECT p.result, p.attempts, p.fetched, p.taken_over FROM haul.attempt_pruned p) s
+GROUP BY s.result;
+COMMENT ON VIEW haul.attempt_results IS
+  'Number of attempts that have ended, by result, including those of removed jobs. A query reads all attempts.';
 COMMENT ON COLUMN haul.attempt_results.result IS
   'completed, failed, released (the worker returned the job), rescued (the pool took the job from a dead worker), '
   'cancelled or paused.';

@@ -57,7 +57,8 @@ GRANT EXECUTE ON FUNCTION
   haul.places(integer, integer), haul.next_start(interval, integer, timestamptz),
   haul.disposition(text), haul.has_class(text, text), haul.keeps_progress(text), haul.check_selector(jsonb),
   haul.first_jobs(jsonb, integer), haul.oldest_ready(), haul.names(text, text), haul.pool_id(),
-  haul.known_files(text[]), haul.recorded_digests(), haul.live_jobs(text, text), haul.causes(text[], bigint[], jsonb),
+  haul.known_files(text[]), haul.jobs_of_paths(text[]), haul.recorded_digests(), haul.live_jobs(text, text),
+  haul.causes(text[], bigint[], jsonb),
   haul.causes(text[], bigint[], jsonb, boolean), haul.obstacle(text[], bigint[], boolean),
   haul.obstacle(text[], bigint[]), haul.find_jobs(jsonb, text, bigint, integer, integer)
 TO haul_monitor, haul_submitter, haul_worker;

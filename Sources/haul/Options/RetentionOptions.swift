@@ -25,11 +25,13 @@ struct RetentionOptions: OptionGroup {
 }
 
 extension KeepTime: OptionValue {
-  package static var expected: String { "a duration such as 30d, forever, or none" }
+  package static var expected: String {
+    "a duration such as 30d (at most 36525d, 100 years), forever, or none"
+  }
   package static var candidates: [String] { ["forever", "none"] }
 
-  /// The longest duration: 1,000 years.
-  private static let longest = Duration.seconds(365_250 * 86_400)
+  /// The longest duration: 100 years.
+  private static let longest = Duration.seconds(36_525 * 86_400)
 
   package init?(argument: String) {
     switch argument {

@@ -73,7 +73,7 @@ struct PruneCommand: HaulCommand {
   }
 
   /// Returns a function that appends jobs to the file of --export; nil without the option.
-  private func export() throws(SystemError) -> (@Sendable ([String]) throws -> Void)? {
+  private func export() throws -> (@Sendable ([String]) throws -> Void)? {
     guard let exportPath, !isDryRun else { return nil }
     let file = try AppendedFile(exportPath)
     return { try file.append($0) }

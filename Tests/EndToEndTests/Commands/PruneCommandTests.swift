@@ -27,6 +27,42 @@ struct PruneCommandTests {
     }
   }
 
+  @Test func `a file that others can read is refused, and a broken line is ended`() async throws {
+    try await HaulPool.open { pool in
+      try await pool.command("submit", "--batch", "b", "http://h/a")
+      try await pool.command("cancel", "--batch", "b")
+      let directory = try TemporaryDirectory()
+      let file = try directory.write("{\"job\": 1", to: "old.jsonl")
+      try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file)
+      let refused = try await pool.haul(["prune", "--older", "0", "--export", file])
+      #expect(refused.exit == .code(64), "\(refused)")
+      #expect(try await pool.value("SELECT count(*) FROM haul.job") == 1)
+      try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+      try await pool.command("prune", "--older", "0", "--export", file)
+      let lines = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
+      #expect(lines.count == 2 && lines[0] == "{\"job\": 1", "\(lines)")
+    }
+  }
+
+  @Test func `a batch whose failed jobs were removed has failed all the same`() async throws {
+    try await HaulPool.open { pool in
+      let origin = try OriginServer { _, reply in
+        try reply.head("HTTP/1.1 404 Not Found\nContent-Length: 0")
+      }
+      try await pool.command("submit", "--batch", "b", origin.url("/a"))
+      let worker = try pool.worker()
+      try await pool.wait(for: 1, toBe: "failed")
+      worker.signal(SIGTERM)
+      _ = try await worker.exit()
+      try await pool.command("prune", "--older", "0")
+      let output = try await pool.haul(["batch", "wait", "b"])
+      #expect(output.exit == .code(1), "\(output)")
+      #expect(
+        output.standardError.joined().contains("1 job failed (1 removed since then)"),
+        "\(output.standardError)")
+    }
+  }
+
   @Test func `the leader removes jobs when their time has come`() async throws {
     try await HaulPool.open { pool in
       try await pool.command("submit", "--batch", "b", "http://h/a", "http://h/b")
@@ -47,6 +83,40 @@ struct PruneCommandTests {
       }
       coordinator.signal(SIGTERM)
       #expect(try await coordinator.exit() == .code(0))
+    }
+  }
+
+  @Test func `a job is found by path and URL, and remembered when it is gone`() async throws {
+    try await HaulPool.open { pool in
+      let file = try GatedFile()
+      let url = file.origin.url("/small/a")
+      try await pool.command("submit", url)
+      let path: String = try await pool.value("SELECT path FROM haul.job")
+      let report = try await pool.command("job", "1")
+      for name in [path, url] { #expect(try await pool.command("job", name) == report) }
+      let worker = try pool.worker()
+      try await pool.wait(for: 1, toBe: "completed")
+      worker.signal(SIGTERM)
+      _ = try await worker.exit()
+      try await pool.command("prune", "--older", "0")
+      for name in [path, url] {
+        let lines = try await pool.command("job", name)
+        #expect(
+          lines.count == 1 && lines[0].contains("sha-256=")
+            && lines[0].hasSuffix("Its job was removed."), "\(lines)")
+        let object = try await pool.command("job", name, "--json")[0]
+        #expect(object.hasPrefix(#"{"removed":true,"store":"data""#), "\(object)")
+      }
+      for (name, sentence) in [
+        ("1", "there is no job 1"), ("nothing", "no job has the path or URL \"nothing\""),
+      ] {
+        let output = try await pool.haul(["job", name])
+        #expect(output.exit == .code(65), "\(output)")
+        #expect(output.standardError.first?.contains(sentence) == true, "\(output.standardError)")
+      }
+      // The same list again brings nothing anew.
+      #expect(try await pool.command("submit", url).joined().contains("0"))
+      #expect(try await pool.value("SELECT count(*) FROM haul.job") == 0)
     }
   }
 

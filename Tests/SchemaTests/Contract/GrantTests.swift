@@ -34,7 +34,8 @@ struct GrantTests {
       "check_selector", "disposition", "has_class", "first_jobs", "oldest_ready", "keeps_progress",
       "causes", "live_jobs", "names", "obstacle", "pool_id", "places", "next_start",
       "held_snapshots", "standby_snapshots",
-      "open_transactions", "sees_all_sessions", "recorded_digests", "known_files", "find_jobs",
+      "open_transactions", "sees_all_sessions", "recorded_digests", "known_files", "jobs_of_paths",
+      "find_jobs",
     ]
     for name in open {
       callable[name] = Set(roles)

@@ -8,7 +8,7 @@ import Testing
 /// Jobs that ended long ago are removed, and nothing else.
 @Suite struct PruneTests {
   /// Removes what is due, as the leader does in many rounds.
-  private func prune(_ pool: Pool, limit: Int = 1000) async throws -> Int {
+  func prune(_ pool: Pool, limit: Int = 1000) async throws -> Int {
     var removed = 0
     while true {
       let step = try await pool.jobs.prune(limit: limit)
@@ -17,14 +17,14 @@ import Testing
     }
   }
 
-  private func settings(_ change: (inout RetentionSettings) -> Void) -> QueueSettings {
+  func settings(_ change: (inout RetentionSettings) -> Void) -> QueueSettings {
     var settings = QueueSettings()
     change(&settings.retention)
     return settings
   }
 
   /// Ends all waiting jobs of the pool in a state.
-  private func end(_ pool: Pool, _ result: LeaseEnding.Result, _ error: ErrorClass? = nil)
+  func end(_ pool: Pool, _ result: LeaseEnding.Result, _ error: ErrorClass? = nil)
     async throws
   {
     let worker = try await pool.worker()
@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  private func age(_ pool: Pool, _ time: String) async throws {
+  func age(_ pool: Pool, _ time: String) async throws {
     try await pool.execute(
       "UPDATE haul.outcome SET finished_at = finished_at - $1::interval", [time])
     try await pool.execute("UPDATE haul.prune_turn SET next_at = '-infinity'")
@@ -94,64 +94,50 @@ import Testing
     }
   }
 
-  @Test(arguments: ["skip", "error", "refresh", "replace"])
-  func `a path that is known is treated as that of a completed job`(_ word: String) async throws {
-    try await Pool.open { pool in
-      try await pool.submit(1, to: "a.test")
-      try await end(pool, .completed)
-      try await pool.jobs.setQueue("*", settings { $0.completed = .duration(.zero) })
-      #expect(try await prune(pool) == 1)
-      let way = try #require(Submission.OnDuplicate(rawValue: word))
-      var submission = Submission(queue: Pool.name)
-      submission.onDuplicate = way
-      let line = Pool.line(1, "https://a.test/1", "a.test/1")
-      guard way != .error else {
-        await #expect(throws: SubmissionError.self) {
-          _ = try await pool.jobs.submit(submission, [line])
-        }
-        return
-      }
-      let reply = try await pool.jobs.submit(submission, [line])
-      let isMade = way != .skip
-      #expect(reply.submitted == (isMade ? 1 : 0) && reply.skipped == (isMade ? 0 : 1))
-      #expect(try await pool.value("SELECT count(*) FROM haul.known") == (isMade ? 0 : 1))
-      if isMade {
-        let options: String = try await pool.value("SELECT options::text FROM haul.job")
-        #expect(options == #"{"if_exists": "replace"}"#)
-      } else {
-        // Another URL for the same path.
-        await #expect(throws: SubmissionError.self) {
-          _ = try await pool.jobs.submit(
-            submission, [Pool.line(1, "https://a.test/2", "a.test/1")])
-        }
-      }
-    }
-  }
-
-  @Test func `known paths have a time of their own, and zero leaves none`() async throws {
+  @Test func `a partition that cannot be locked or read keeps nobody, and is tried again soon`()
+    async throws
+  {
     try await Pool.open { pool in
       try await pool.submit(2)
       try await end(pool, .completed)
-      try await age(pool, "1 hour")
-      try await pool.jobs.setQueue(
-        "*",
-        settings {
-          $0.completed = .duration(.zero)
-          $0.known = .duration(.seconds(7200))
-        })
+      try await pool.execute("SELECT setval('haul.job_id', 1048576 * 2)")
+      _ = try await pool.jobs.ensurePartitions(room: 1_000_000)
+      let session = try await pool.connect()
+      try await session.script("BEGIN; LOCK TABLE haul.attempt_0 IN SHARE UPDATE EXCLUSIVE MODE")
+      try await pool.jobs.setQueue("*", settings { $0.completed = .duration(.seconds(86_400)) })
+      try await age(pool, "2 days")
       #expect(try await prune(pool) == 2)
-      #expect(try await pool.value("SELECT count(*) FROM haul.known") == 2)
-      try await pool.execute("UPDATE haul.known SET forget_at = clock_timestamp()")
-      try await pool.execute(
-        "UPDATE haul.prune_turn SET next_at = '-infinity', tidied_at = '-infinity'")
-      #expect(try await prune(pool) == 0)
-      #expect(try await pool.value("SELECT count(*) FROM haul.known") == 0)
-      try await pool.submit(1)
-      try await end(pool, .completed)
-      try await pool.jobs.setQueue(Pool.name, settings { $0.known = .duration(.zero) })
+      let soon: Bool = try await pool.value(
+        "SELECT next_at < clock_timestamp() + interval '2 minutes' FROM haul.prune_pass WHERE partition = 0"
+      )
+      #expect(soon)
+      try await session.script("ROLLBACK")
       try await age(pool, "0")
-      #expect(try await prune(pool) == 1)
-      #expect(try await pool.value("SELECT count(*) FROM haul.known") == 0)
+      #expect(try await prune(pool) == 0)
+      #expect(try await pool.value("SELECT to_regclass('haul.job_0') IS NULL"))
+    }
+  }
+
+  @Test func `the search reads jobs by their ids on tables that were never analysed`() async throws
+  {
+    try await Pool.open { pool in
+      _ = try await pool.jobs.ensurePartitions(room: 100_000)
+      try await pool.execute(
+        """
+        INSERT INTO haul.job (id, queue, host, priority, submitted_at, url, path, options)
+        SELECT n, 1, 1, 5, now(), 'https://a/' || n, n::text, '{}' FROM generate_series(1, 20000) n;
+        """)
+      try await pool.execute(
+        "INSERT INTO haul.outcome (job, state, finished_at) SELECT id, 'completed', now() FROM haul.job"
+      )
+      try await pool.execute("SET statement_timeout = '5s'")
+      #expect(
+        try await pool.value(
+          "SELECT cardinality(jobs) FROM haul.jobs_to_remove(0, 0, '{\"older\": 0}', 20000)")
+          == 20000)
+      try await pool.execute("RESET statement_timeout")
+      try await pool.execute("TRUNCATE haul.job, haul.outcome")
+      try await pool.execute("TRUNCATE haul.batch_change")
     }
   }
 
@@ -171,7 +157,6 @@ import Testing
       #expect(try await pool.state(waiting[0]) == "queued")
       try await pool.submit(1)
       try await end(pool, .completed)
-      #expect(try await prune(pool) == 0)
       try await age(pool, "0")
       #expect(try await prune(pool) == 2)
     }
