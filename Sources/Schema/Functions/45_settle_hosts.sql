@@ -57,7 +57,7 @@ BEGIN
     -- Claims of other workers leave the free places to workers that can resume jobs, see reserved_places().
     SELECT concat_ws(',', v_queues, string_agg(DISTINCT k.queue::text, ',')) INTO v_queues
     FROM haul.lane_key k CROSS JOIN LATERAL haul.lane_now(k.host, k.queue, k.instance) l
-    WHERE k.host = ANY (v_freed) AND k.instance <> 0 AND l.next_at IS NULL AND l.head IS NOT NULL;
+    WHERE k.host = ANY (v_freed) AND k.instance <> 0 AND l.head IS NOT NULL;
     v_queues := nullif(v_queues, '');
   END IF;
   IF v_freed IS NOT NULL OR v_queues IS NOT NULL THEN

@@ -43,7 +43,8 @@ BEGIN
     seen := least(v_due, v_passed);
     -- 2. In new statements, choose the jobs that may start and create their leases.
     SELECT c.* INTO v_jobs, v_places, v_of
-    FROM haul.choose_jobs(p_queue, p_instance, v_lanes, v_hosts, p_floor, v_depth, p_free_slots - claimed, v_now) c;
+    FROM haul.choose_jobs(p_queue, p_instance, p_part_instance, v_lanes, v_hosts, p_floor, v_depth,
+      p_free_slots - claimed, v_now) c;
     IF v_sweeping AND v_jobs IS NOT NULL THEN
       v_away := haul.put_away(v_jobs);
       v_swept := v_swept + cardinality(v_away);
@@ -54,7 +55,7 @@ BEGIN
       claimed := claimed + haul.lease_jobs(p_worker, p_call, p_queue, p_limited, p_part_instance, v_places, v_of);
     END IF;
     -- 3. In another new statement, find the next job of each lane, and when it is due.
-    PERFORM haul.move_lanes_on(p_queue, p_instance, v_lanes);
+    PERFORM haul.move_lanes_on(p_queue, p_instance, p_part_instance, v_lanes);
   END LOOP;
 END
 $$;
@@ -69,7 +70,7 @@ COMMENT ON FUNCTION haul.claim_band(bigint, bigint, integer, boolean, integer, i
   'lane, "seen" is the due time of that lane. It is NULL if the call read no lane. Skips locked rows and never waits.';
 
 CREATE OR REPLACE FUNCTION haul.choose_jobs(
-  p_queue integer, p_instance integer, p_lanes tid[], p_hosts tid[], p_floor smallint, p_depth integer,
+  p_queue integer, p_instance integer, p_own integer, p_lanes tid[], p_hosts tid[], p_floor smallint, p_depth integer,
   p_free_slots integer, p_now timestamptz, OUT jobs bigint[], OUT places tid[], OUT hosts tid[])
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $$
@@ -93,9 +94,10 @@ BEGIN
         AND r.job >= f.job
       ORDER BY r.priority, r.job
       LIMIT least(greatest(haul.places(h.cap, h.failures) - h.in_flight
-          - CASE WHEN p_instance = 0 AND haul.has_interrupted(p_queue, h.id)
+          - CASE WHEN p_instance = 0 AND haul.has_interrupted(p_queue, h.id, p_own)
             -- A subquery, so that it is computed once at most.
-            THEN haul.reserved_places(p_queue, h.id, w.priority, p_now, (SELECT haul.free_slots(p_queue, p_now)))
+            THEN haul.reserved_places(p_queue, h.id, p_own, w.priority, p_now,
+              (SELECT haul.free_slots(p_queue, p_now)))
             ELSE 0 END, 0),
         CASE WHEN cardinality(p_lanes) * p_depth >= p_free_slots THEN p_depth ELSE p_free_slots END,
         haul.starts(h.min_interval, h.burst, h.next_start, p_now))) r
@@ -105,12 +107,13 @@ BEGIN
     LIMIT p_free_slots) p;
 END
 $$;
-COMMENT ON FUNCTION haul.choose_jobs(integer, integer, tid[], tid[], smallint, integer, integer, timestamptz) IS
+COMMENT ON FUNCTION haul.choose_jobs(integer, integer, integer, tid[], tid[], smallint, integer, integer,
+  timestamptz) IS
   'Chooses up to p_free_slots waiting jobs that may start at p_now, about p_depth from each lane. A lane contains the '
   'waiting jobs of one queue for one host and store instance. p_lanes and p_hosts: the ctids of the lanes and of their '
-  'hosts, which the caller must have locked. p_floor: as for claim_band(). Leaves places of the hosts free for '
-  'interrupted jobs, see reserved_places(). Returns the jobs, the ctids of their rows in the table ready (places), and '
-  'the ctid of the host of each job. All are NULL if there are none. Locks nothing.';
+  'hosts, which the caller must have locked. p_own: the worker''s store instance. p_floor: as for claim_band(). Leaves '
+  'places of the hosts free for interrupted jobs, see reserved_places(). Returns the jobs, the ctids of their rows in '
+  'the table ready (places), and the ctid of the host of each job. All are NULL if there are none. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.lease_jobs(
   p_worker bigint, p_call bigint, p_queue integer, p_limited boolean, p_part_instance integer, p_places tid[],
@@ -151,7 +154,8 @@ COMMENT ON FUNCTION haul.lease_jobs(bigint, bigint, integer, boolean, integer, t
   'running jobs of their hosts. p_places and p_hosts: the ctids that choose_jobs() returned. The caller must have '
   'locked the hosts. Skips jobs that another session has locked or taken. Returns the number of leases.';
 
-CREATE OR REPLACE FUNCTION haul.move_lanes_on(p_queue integer, p_instance integer, p_lanes tid[]) RETURNS void
+CREATE OR REPLACE FUNCTION haul.move_lanes_on(p_queue integer, p_instance integer, p_own integer, p_lanes tid[])
+RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $$
 DECLARE
@@ -164,8 +168,8 @@ BEGIN
     -- for interrupted jobs, look again after a second.
     next_at = CASE
       WHEN n.job IS NULL OR h.in_flight >= haul.places(h.cap, h.failures) THEN NULL
-      ELSE greatest(clock_timestamp() + CASE WHEN p_instance = 0 AND haul.has_interrupted(p_queue, k.host)
-          AND h.in_flight + haul.reserved_places(p_queue, k.host, n.priority, v_now,
+      ELSE greatest(clock_timestamp() + CASE WHEN p_instance = 0 AND haul.has_interrupted(p_queue, k.host, p_own)
+          AND h.in_flight + haul.reserved_places(p_queue, k.host, p_own, n.priority, v_now,
             (SELECT haul.free_slots(p_queue, v_now))) >= haul.places(h.cap, h.failures)
         THEN interval '1 second' ELSE '0' END,
         h.blocked_until, haul.next_start(h.min_interval, h.burst, h.next_start)) END
@@ -179,10 +183,11 @@ BEGIN
   WHERE l.ctid = u.place;
 END
 $$;
-COMMENT ON FUNCTION haul.move_lanes_on(integer, integer, tid[]) IS
+COMMENT ON FUNCTION haul.move_lanes_on(integer, integer, integer, tid[]) IS
   'Records the next waiting job of each lane and when the lane is due. A lane contains the waiting jobs of one queue '
-  'for one host and store instance. p_lanes: the ctids of the lanes. The caller must have locked the lanes and their '
-  'hosts. Workers skip a lane that is empty or whose host is full, until arm() is called for the lane.';
+  'for one host and store instance. p_own: the worker''s store instance. p_lanes: the ctids of the lanes. The caller '
+  'must have locked the lanes and their hosts. Workers skip a lane that is empty or whose host is full, until arm() is '
+  'called for the lane.';
 
 -- A host in trouble gets one job at a time. If that were always the first job, jobs that never succeed, for example at
 -- a closed port, would keep all others from being tried. So pick a random job among the next n jobs, counted from the

@@ -2,7 +2,8 @@
 -- the same call, and a worker with the part file of an interrupted job never gets one.
 
 CREATE OR REPLACE FUNCTION haul.reserved_places(
-  p_queue integer, p_host integer, p_priority smallint, p_now timestamptz, p_free jsonb) RETURNS integer
+  p_queue integer, p_host integer, p_own integer, p_priority smallint, p_now timestamptz, p_free jsonb)
+RETURNS integer
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $$
 BEGIN
@@ -10,17 +11,18 @@ BEGIN
     SELECT coalesce(sum(least(h.jobs, coalesce((p_free ->> h.instance::text)::integer, 0))), 0)::integer FROM (
       SELECT f.instance, count(*)::integer AS jobs FROM (
         SELECT r.instance FROM haul.ready r
-        WHERE r.queue = p_queue AND r.host = p_host AND r.instance > 0 AND r.priority <= p_priority
+        WHERE r.queue = p_queue AND r.host = p_host AND r.instance > 0 AND r.instance <> p_own
+          AND r.priority <= p_priority
           AND r.hold_until > p_now
         LIMIT 1000) f
       GROUP BY f.instance) h);
 END
 $$;
-COMMENT ON FUNCTION haul.reserved_places(integer, integer, smallint, timestamptz, jsonb) IS
+COMMENT ON FUNCTION haul.reserved_places(integer, integer, integer, smallint, timestamptz, jsonb) IS
   'Returns how many places of a host a claim must leave free for interrupted jobs of this queue, at p_now. A place is '
   'one of the concurrent transfers that a host allows. Counts jobs with the priority p_priority or a higher one, up to '
-  'the number of jobs that the workers with their part files can take now. p_free: the result of free_slots(). Locks '
-  'nothing.';
+  'the number of jobs that the workers with their part files can take now. p_own: the store instance of the claiming '
+  'worker, whose interrupted jobs do not count. p_free: the result of free_slots(). Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.free_slots(p_queue integer, p_now timestamptz) RETURNS jsonb
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
@@ -40,11 +42,12 @@ COMMENT ON FUNCTION haul.free_slots(integer, timestamptz) IS
   '{"id of the instance": number up to 1,000}. Counts live workers with recent heartbeats that do not drain, serve the '
   'queue and can write to the directory. Locks nothing.';
 
-CREATE OR REPLACE FUNCTION haul.has_interrupted(p_queue integer, p_host integer) RETURNS boolean
+CREATE OR REPLACE FUNCTION haul.has_interrupted(p_queue integer, p_host integer, p_own integer) RETURNS boolean
 LANGUAGE sql STABLE AS $$
   SELECT EXISTS (
     SELECT FROM haul.lane_key k CROSS JOIN LATERAL haul.lane_now(k.host, k.queue, k.instance) n
-    WHERE k.host = p_host AND k.queue = p_queue AND k.instance > 0 AND n.head IS NOT NULL)
+    WHERE k.host = p_host AND k.queue = p_queue AND k.instance > 0 AND k.instance <> p_own AND n.head IS NOT NULL)
 $$;
-COMMENT ON FUNCTION haul.has_interrupted(integer, integer) IS
-  'Returns whether interrupted jobs of this queue and host may wait for a worker with their part files. Locks nothing.';
+COMMENT ON FUNCTION haul.has_interrupted(integer, integer, integer) IS
+  'Returns whether interrupted jobs of this queue and host may wait for a worker with their part files. p_own: a store '
+  'instance whose jobs do not count. Locks nothing.';

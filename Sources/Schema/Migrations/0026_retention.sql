@@ -61,3 +61,7 @@ CREATE TABLE IF NOT EXISTS haul.prune_turn (
   tidied_at timestamptz NOT NULL DEFAULT '-infinity'
 );
 INSERT INTO haul.prune_turn DEFAULT VALUES ON CONFLICT DO NOTHING;
+
+-- These functions have one more parameter.
+DROP FUNCTION IF EXISTS haul.choose_jobs(integer, integer, tid[], tid[], smallint, integer, integer, timestamptz);
+DROP FUNCTION IF EXISTS haul.move_lanes_on(integer, integer, tid[]);
