@@ -110,15 +110,11 @@ struct PruneRunTests {
     while !log.isDone {
       rounds += 1
       let queue = JobQueue(leader)
-      try await leader.execute(
-        "UPDATE haul.pulse SET grace_until = '-infinity', round_at = clock_timestamp()")
-      try await leader.execute(
-        "UPDATE haul.scheduled SET run_at = clock_timestamp() WHERE job IN (SELECT job FROM haul.scheduled FOR UPDATE SKIP LOCKED)"
-      )
+      try await pool.passTime(on: leader)
       _ = try await queue.rescue()
       _ = try await queue.promote(limit: 1000)
       _ = try await queue.rollUp(limit: 1000)
-      try await queue.sweepOn(limit: 200)
+      try await queue.sweepOn(limit: 10_000)
       var settings = QueueSettings()
       settings.retention.completed = .duration(
         .milliseconds(Int64.random(in: 0...500, using: &random)))

@@ -149,7 +149,7 @@ struct RandomRunTests {
 
 extension Pool {
   /// Lets what waits for a time be due now, taking only rows that nobody holds; ends the grace of rescue.
-  fileprivate func passTime(on session: Connection) async throws {
+  func passTime(on session: Connection) async throws {
     for statement in [
       "UPDATE haul.pulse SET grace_until = '-infinity', round_at = clock_timestamp()",
       """
