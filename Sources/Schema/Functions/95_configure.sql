@@ -108,9 +108,9 @@ COMMENT ON FUNCTION haul.set_queue(text, jsonb) IS
   '"defaults": options for jobs submitted from now on, "keep_completed", "keep_failed", "keep_cancelled" and '
   '"keep_known": seconds or "forever", null = as for the pool}. Missing keys change nothing. null removes an option '
   'from "defaults". A lower max_running applies to new starts. The leader removes completed, failed and cancelled jobs '
-  'so long after they have ended. It remembers the paths of completed jobs for "keep_known". p_name: * = the pool''s '
-  'own retention, which applies to all queues without one. Raises HA003 if the queue does not exist, and HA004 for an '
-  'invalid option or time.';
+  'when this time has passed since they ended. It remembers the paths of completed jobs for "keep_known". p_name: * = '
+  'the pool''s own retention, which applies to all queues without one. Raises HA003 if the queue does not exist, and '
+  'HA004 for an invalid option or time.';
 
 CREATE OR REPLACE FUNCTION haul.set_pool(p_settings jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$

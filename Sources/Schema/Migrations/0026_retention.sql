@@ -53,7 +53,7 @@ CREATE TABLE IF NOT EXISTS haul.prune_pass (
   next_at timestamptz NOT NULL DEFAULT '-infinity'
 );
 
--- One row. Whoever removes jobs locks it.
+-- One row. A session locks it before it removes jobs.
 CREATE TABLE IF NOT EXISTS haul.prune_turn (
   single boolean PRIMARY KEY DEFAULT true CONSTRAINT prune_turn_single CHECK (single),
   next_at timestamptz NOT NULL DEFAULT '-infinity',

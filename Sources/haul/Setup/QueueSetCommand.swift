@@ -16,10 +16,10 @@ struct QueueSetCommand: HaulCommand {
     Job options are defaults for jobs submitted from now on. The value none removes a default. 'haul queues' \
     shows the defaults.
 
-    Without a retention, the pool keeps all jobs. With one, the leader removes jobs so long after they have ended. \
-    Their files and the totals of their batches stay. The pool remembers the paths of completed jobs, and does \
-    not download them again unless --on-duplicate says so. With '*' as the name you set the retention of all queues \
-    that have none of their own. 'haul prune' removes jobs now.
+    Without a retention, the pool keeps all jobs. With one, a worker or coordinator removes each job from the \
+    database when this time has passed since the job ended. Files and the totals of batches stay. The pool \
+    remembers the paths of completed jobs, and does not download them again unless --on-duplicate says so. The \
+    name '*' sets the retention of all queues that have none of their own. 'haul prune' removes jobs now.
     """
   static let examples = [
     Example(

@@ -31,7 +31,7 @@ struct PruneCommand: HaulCommand {
     [
       .value(
         "older", "<time>", \.older,
-        "Remove jobs that ended so long ago. Example: 30d. Default: the retention of each job's queue."
+        "Remove jobs that ended at least this long ago. Example: 30d. Default: the retention of each job's queue."
       ),
       .value(
         "state", "<state>", \.state,
