@@ -40,7 +40,10 @@ package final class IOPool: Sendable {
   }
 }
 
-/// A first-in, first-out queue. A thread that finds no work sleeps. Only sleeping threads are woken.
+/// A first-in, first-out queue. A thread that finds no work sleeps.
+///
+/// At most one thread is waking up at any time. That thread wakes the next one if more work is waiting. Waking a thread costs
+/// more than many pieces of work, and threads that are awake often take the work first.
 private final class IOQueue: Sendable {
   private struct State {
     /// The submitted work. An entry is nil once it has begun, so that the work is freed when it has run.
@@ -49,12 +52,15 @@ private final class IOQueue: Sendable {
     var head = 0
     /// The number of threads that sleep and have not been woken yet.
     var sleeping = 0
+    /// Whether a thread has been woken and has not asked for work yet.
+    var isWaking = false
     var isClosed = false
 
     /// Returns whether to wake a thread. That thread then no longer counts as sleeping.
     mutating func wakesOne() -> Bool {
-      guard sleeping > 0 else { return false }
+      guard head < waiting.count, sleeping > 0, !isWaking else { return false }
       sleeping -= 1
+      isWaking = true
       return true
     }
 
@@ -105,10 +111,19 @@ private final class IOQueue: Sendable {
 
   /// Runs work until the queue is closed and empty. Each thread calls this once.
   func work() {
+    var wasWoken = false
     while true {
-      switch state.withLock({ state in state.next() }) {
+      let (next, wakes) = state.withLock { state in
+        if wasWoken { state.isWaking = false }
+        return (state.next(), state.wakesOne())
+      }
+      wasWoken = false
+      if wakes { signal.post() }
+      switch next {
       case .run(let body): body()
-      case .sleep: signal.wait()
+      case .sleep:
+        signal.wait()
+        wasWoken = true
       case .end: return
       }
     }

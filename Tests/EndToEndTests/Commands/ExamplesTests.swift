@@ -4,12 +4,10 @@ import TestSupport
 import Testing
 
 /// An example as help shows it.
-struct HelpExample: Sendable, CustomTestStringConvertible {
+struct HelpExample: Sendable {
   /// The command it stands under: `haul store init`.
   let command: String
   let line: String
-
-  var testDescription: String { line }
 
   /// Whether it runs until it is told to stop.
   var isEndless: Bool {
@@ -53,28 +51,59 @@ struct HelpExample: Sendable, CustomTestStringConvertible {
   }
 }
 
+/// Examples that run one after another on the same scene: all those of one command, or of the commands that only read. A scene
+/// takes seconds to make.
+struct HelpExamples: Sendable, CustomTestStringConvertible {
+  /// The commands that change nothing, so that their examples share one scene.
+  private static let reading: Set = [
+    "haul batches", "haul batch show", "haul export", "haul failures", "haul history", "haul hosts",
+    "haul host policies", "haul job", "haul jobs", "haul metrics", "haul queues", "haul store list",
+    "haul top", "haul why", "haul workers",
+  ]
+
+  /// The commands whose examples end what the next example needs, so that each has a scene of its own.
+  private static let ending: Set = ["haul drain", "haul queue delete"]
+
+  let name: String
+  let examples: [HelpExample]
+
+  var testDescription: String { name }
+
+  static func all() async throws -> [HelpExamples] {
+    let examples = try await HelpExample.all()
+    return Dictionary(grouping: examples) { example in
+      if ending.contains(example.command) { return example.line }
+      return reading.contains(example.command) ? "commands that read" : example.command
+    }.sorted { $0.key < $1.key }.map { HelpExamples(name: $0.key, examples: $0.value) }
+  }
+}
+
 struct ExamplesTests {
-  @Test(arguments: try await HelpExample.all())
-  func `every example of the help does what it says`(example: HelpExample) async throws {
+  @Test(arguments: try await HelpExamples.all())
+  func `every example of the help does what it says`(group: HelpExamples) async throws {
     try await ExampleScene.open { scene in
-      let line = scene.rewritten(example.line)
-      try #require(
-        scene.strays(in: line) == [],
-        "map what '\(example.line)' names in ExampleScene.rewritten, or say it with a name that is there"
-      )
-      if example.command == "haul top" { return try await scene.look(line) }
-      let process = try scene.start(line)
-      if example.isEndless {
-        // A pool that is still being made ends as one that was not.
-        let sign = example.command == "haul up" ? "Ctrl-C" : ""
-        try await process.first("a line of '\(line)'") { output in
-          output.standardError.contains { $0.hasPrefix(sign) } || output.exit != nil ? () : nil
-        }
-        process.signal(SIGTERM)
-      }
-      let output = try await process.result(within: .seconds(60))
-      #expect(output.exit == .code(0), "\(line): \(output.standardError.joined(separator: "\n"))")
+      for example in group.examples { try await run(example, on: scene) }
     }
+  }
+
+  private func run(_ example: HelpExample, on scene: ExampleScene) async throws {
+    let line = scene.rewritten(example.line)
+    try #require(
+      scene.strays(in: line) == [],
+      "map what '\(example.line)' names in ExampleScene.rewritten, or say it with a name that is there"
+    )
+    if example.command == "haul top" { return try await scene.look(line) }
+    let process = try scene.start(line)
+    if example.isEndless {
+      // A pool that is still being made ends as one that was not.
+      let sign = example.command == "haul up" ? "Ctrl-C" : ""
+      try await process.first("a line of '\(line)'") { output in
+        output.standardError.contains { $0.hasPrefix(sign) } || output.exit != nil ? () : nil
+      }
+      process.signal(SIGTERM)
+    }
+    let output = try await process.result(within: .seconds(60))
+    #expect(output.exit == .code(0), "\(line): \(output.standardError.joined(separator: "\n"))")
   }
 
   @Test func `every command has two examples`() async throws {
