@@ -29,22 +29,21 @@ COMMENT ON FUNCTION haul.count_jobs() IS
   'from one batch to another. Batch 0 = the jobs without a batch.';
 
 CREATE OR REPLACE FUNCTION haul.count_outcomes() RETURNS trigger
-LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off SET enable_hashjoin = on AS $$
 BEGIN
   IF TG_OP <> 'INSERT' THEN
     INSERT INTO haul.batch_change (batch, at, jobs, completed, failed, cancelled, bytes)
     SELECT coalesce(j.batch, 0), clock_timestamp(), 0, -count(*) FILTER (WHERE o.state = 'completed'),
       -count(*) FILTER (WHERE o.state = 'failed'), -count(*) FILTER (WHERE o.state = 'cancelled'),
         -coalesce(haul.whole(sum(o.bytes)), 0)
-    FROM old_rows o JOIN haul.job j ON j.id = o.job GROUP BY 1 ORDER BY 1;
+    FROM old_rows o JOIN haul.job_rows(ARRAY(SELECT r.job FROM old_rows r)) j ON j.id = o.job GROUP BY 1 ORDER BY 1;
   END IF;
   IF TG_OP <> 'DELETE' THEN
     INSERT INTO haul.batch_change (batch, at, jobs, completed, failed, cancelled, bytes)
     SELECT coalesce(j.batch, 0), clock_timestamp(), 0, count(*) FILTER (WHERE o.state = 'completed'),
       count(*) FILTER (WHERE o.state = 'failed'), count(*) FILTER (WHERE o.state = 'cancelled'),
         coalesce(haul.whole(sum(o.bytes)), 0)
-    FROM new_rows o JOIN haul.job j ON j.id = o.job GROUP BY 1 ORDER BY 1;
+    FROM new_rows o JOIN haul.job_rows(ARRAY(SELECT r.job FROM new_rows r)) j ON j.id = o.job GROUP BY 1 ORDER BY 1;
   END IF;
   RETURN NULL;
 END
@@ -158,7 +157,7 @@ DECLARE
 BEGIN
   SELECT coalesce(array_agg(j.id) FILTER (WHERE b.sweep = 'cancel'), '{}'),
     coalesce(array_agg(j.id) FILTER (WHERE b.sweep = 'pause'), '{}') INTO v_cancelled, v_paused
-  FROM unnest(p_jobs) AS u(job) JOIN haul.job j ON j.id = u.job
+  FROM haul.job_rows(p_jobs) j
   JOIN haul.batch b ON b.id = j.batch AND b.sweep IS NOT NULL AND j.id <= b.sweep_below;
   INSERT INTO haul.outcome (job, state, finished_at)
   SELECT w.job, 'cancelled', clock_timestamp() FROM haul.take_ready(v_cancelled) w;

@@ -146,7 +146,7 @@ COMMENT ON FUNCTION haul.turn_to_mirror(haul.job_state, text, text, interval, in
   'count against it, or if decide() returned failed for an error that is not permanent.';
 
 CREATE OR REPLACE FUNCTION haul.refusals(p_job bigint) RETURNS integer
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 BEGIN
   RETURN (SELECT count(*) FROM haul.attempt a
     WHERE a.job = p_job AND NOT a.forgiven AND a.result = 'failed' AND a.token > coalesce((
@@ -170,14 +170,15 @@ COMMENT ON FUNCTION haul.is_part_of_mirror(jsonb, jsonb) IS
   'job has saved for a resume.';
 
 CREATE OR REPLACE FUNCTION haul.use_mirrors(p_moves jsonb) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off SET plan_cache_mode = force_custom_plan
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
   v_jobs bigint[] := ARRAY(SELECT m.job FROM jsonb_to_recordset(p_moves) AS m(job bigint) ORDER BY m.job);
 BEGIN
   PERFORM FROM haul.job j WHERE j.id = ANY (v_jobs) ORDER BY j.id FOR NO KEY UPDATE;
   UPDATE haul.job j SET mirror = nullif(m.mirror, 0), host = m.next_host
-  FROM jsonb_to_recordset(p_moves) AS m(job bigint, mirror smallint, next_host integer) WHERE j.id = m.job;
+  FROM jsonb_to_recordset(p_moves) AS m(job bigint, mirror smallint, next_host integer)
+  WHERE j.id = m.job AND j.id = ANY (v_jobs);
   DELETE FROM haul.checkpoint c USING jsonb_to_recordset(p_moves) AS m(job bigint, keeps boolean)
   WHERE c.job = m.job AND m.keeps IS NOT TRUE;
   UPDATE haul.checkpoint c SET resume = jsonb_set(c.resume, '{moved}', 'true') WHERE c.job = ANY (v_jobs);

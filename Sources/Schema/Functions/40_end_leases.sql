@@ -162,7 +162,7 @@ COMMENT ON FUNCTION haul.lock_leases(bigint, jsonb) IS
 
 CREATE OR REPLACE FUNCTION haul.attempt_history(
   p_job bigint, OUT failures integer, OUT rescues integer, OUT trouble interval, OUT tries integer)
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 BEGIN
   SELECT count(*) FILTER (WHERE a.result = 'failed' AND a.charged),
     count(*) FILTER (WHERE a.result = 'rescued' AND a.charged),
@@ -182,6 +182,17 @@ COMMENT ON FUNCTION haul.attempt_history(bigint) IS
   'another, because of the host or a worker; NULL = the last attempt did not fail in this way. tries: how many '
   'attempts since then failed because of the host.';
 
+CREATE OR REPLACE FUNCTION haul.refused_alone(p_job bigint) RETURNS integer
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET plan_cache_mode = force_custom_plan AS $$
+BEGIN
+  RETURN (SELECT count(*) FROM haul.attempt a WHERE a.job = p_job AND NOT a.forgiven AND NOT a.charged
+    AND a.status = 503 AND a.error = 'http_5xx');
+END
+$$;
+COMMENT ON FUNCTION haul.refused_alone(bigint) IS
+  'Returns how often the host has refused only this job with status 503 while its other transfers continued. Ignores '
+  'forgiven attempts, which no longer count.';
+
 -- This is plpgsql, because PostgreSQL would plan an SQL function at each call. The function has no settings of its own:
 -- the settings of the caller determine the plan. It is STABLE, so that it reads job, host and checkpoint as the calling
 -- statement sees them, after the leases are locked.
@@ -195,6 +206,11 @@ CREATE OR REPLACE FUNCTION haul.decide_endings(p_leases tid[], p_endings jsonb) 
   answered boolean, moves boolean, mirror smallint, next_host integer, keeps boolean)
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column
+DECLARE
+  -- OFFSET 0: find each row by its ctid. Otherwise a plan that was made while few jobs ran would read all leases, and
+  -- PostgreSQL would keep that plan.
+  v_jobs bigint[] := ARRAY(SELECT l.job FROM unnest(p_leases) AS u(place)
+    CROSS JOIN LATERAL (SELECT k.job FROM haul.lease k WHERE k.ctid = u.place OFFSET 0) l);
 BEGIN
   RETURN QUERY WITH endings AS MATERIALIZED (
     -- Shorten, limit or drop values that are out of range.
@@ -219,20 +235,16 @@ BEGIN
       coalesce(e.fetched, greatest(p.bytes, haul.range_bytes(c.durable)) - l.resumed_at, 0) AS seen,
       -- If the host refused only this job while its other transfers continue: how often it has done so before.
       CASE WHEN e.status = 503 AND e.error = 'http_5xx' AND e.host IS NULL AND e.retry_after IS NULL AND h.in_flight > 1
-        THEN (SELECT count(*) FROM haul.attempt a WHERE a.job = l.job AND NOT a.forgiven AND NOT a.charged
-          AND a.status = 503 AND a.error = 'http_5xx')::integer END AS busy,
-      j.options, haul.url_in_use(j.url, j.options, j.mirror) AS url, j.mirror, j.path AS job_path,
+        THEN haul.refused_alone(l.job) END AS busy,
+      j.options, j.url AS job_url, haul.url_in_use(j.url, j.options, j.mirror) AS url, j.mirror, j.path AS job_path,
       h.name AS host_name, greatest(h.failures, 0) AS host_failures,
       -- Ignore old trouble if the last block ended more than trouble_memory() ago: it says nothing about the host now.
       -- And a job cannot have waited for its host longer than the job exists.
       CASE WHEN h.blocked_until > clock_timestamp() - haul.trouble_memory()
         THEN greatest(h.trouble_since, j.submitted_at) END AS trouble_since
-    FROM unnest(p_leases) AS u(place)
-    -- OFFSET 0: find each row by its ctid. Otherwise a plan that was made while few jobs ran would read all leases, and
-    -- PostgreSQL would keep that plan.
-    CROSS JOIN LATERAL (SELECT k.*, k.ctid AS place FROM haul.lease k WHERE k.ctid = u.place OFFSET 0) l
+    FROM haul.job_rows(v_jobs) j
+    CROSS JOIN LATERAL (SELECT k.*, k.ctid AS place FROM haul.lease k WHERE k.job = j.id OFFSET 0) l
     JOIN endings e ON e.job = l.job AND e.token = l.token
-    JOIN haul.job j ON j.id = l.job
     -- Do not read the host of a completed job, because its row is not needed.
     LEFT JOIN LATERAL haul.host_now(CASE WHEN e.result <> 'completed' THEN l.host END) h ON true
     LEFT JOIN haul.checkpoint c ON c.job = l.job
@@ -277,9 +289,8 @@ BEGIN
       -- here, for at least a second.
       CASE WHEN haul.disposition(n.error) = 'host' THEN greatest(interval '1 second',
         make_interval(secs => least(greatest(n.retry_after, 0), 86400))) END AS host_delay
-    FROM (SELECT k.mirror, haul.url_in_use(j.url, j.options, k.mirror) AS url
-      FROM (SELECT haul.next_mirror(n.mirror, n.options) AS mirror) k
-      JOIN haul.job j ON j.id = n.job) u
+    FROM (SELECT k.mirror, haul.url_in_use(n.job_url, n.options, k.mirror) AS url
+      FROM (SELECT haul.next_mirror(n.mirror, n.options) AS mirror) k) u
     CROSS JOIN LATERAL haul.turn_to_mirror(d.state, n.command, n.error, d.delay, d.failures,
       coalesce(haul.number_option(n.options, 'max_attempts'), 5), n.resumable, haul.count_urls(n.options), n.mirror,
       haul.refusals(n.job), random()) m

@@ -119,17 +119,19 @@ COMMENT ON FUNCTION haul.set_aside(bigint, jsonb, jsonb, text) IS
 -- work() calls the next two functions for leases that end_leases() has not ended.
 
 CREATE OR REPLACE FUNCTION haul.note_fetched(p_worker bigint, p_endings jsonb) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off SET plan_cache_mode = force_custom_plan
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  v_jobs bigint[] := ARRAY(SELECT e.job FROM haul.ending_keys(p_endings) e WHERE e.job IS NOT NULL);
 BEGIN
   UPDATE haul.attempt a SET fetched = greatest(a.fetched, haul.bytes_of((k.ending ->> 'fetched')::bigint))
   FROM (
     -- Skip locked rows: this number is not worth a wait for a lock.
     SELECT e.ending, e.job, e.token FROM haul.ending_keys(p_endings) e
-    JOIN haul.attempt n ON n.job = e.job AND n.token = e.token
+    JOIN haul.attempt n ON n.job = e.job AND n.token = e.token AND n.job = ANY (v_jobs)
     WHERE n.worker = p_worker AND n.result = 'rescued' AND e.ending ->> 'fetched' ~ '^[0-9]{1,18}$'
     FOR UPDATE OF n SKIP LOCKED) k
-  WHERE a.job = k.job AND a.token = k.token;
+  WHERE a.job = k.job AND a.token = k.token AND a.job = ANY (v_jobs);
 END
 $$;
 COMMENT ON FUNCTION haul.note_fetched(bigint, jsonb) IS
@@ -151,3 +153,35 @@ $$;
 COMMENT ON FUNCTION haul.still_open(bigint, jsonb, jsonb) IS
   'Returns the tokens of those leases in p_endings that have not ended and still belong to the worker. p_settled: the '
   'result of end_leases() for p_endings.';
+
+CREATE OR REPLACE FUNCTION haul.settled_before(p_endings jsonb) RETURNS jsonb
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET plan_cache_mode = force_custom_plan
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  v_jobs bigint[] := ARRAY(SELECT e.job FROM jsonb_to_recordset(p_endings) AS e(job bigint) WHERE e.job IS NOT NULL);
+BEGIN
+  IF v_jobs = '{}' THEN
+    RETURN '[]';
+  END IF;
+  RETURN (SELECT coalesce(jsonb_agg(jsonb_build_object('job', a.job, 'token', a.token,
+    -- As in the view jobs.
+    'state', CASE WHEN o.job IS NOT NULL THEN o.state WHEN l.job IS NOT NULL THEN 'running'
+      WHEN s.job IS NOT NULL THEN 'scheduled' WHEN d.job IS NOT NULL THEN 'paused'
+      WHEN r.instance <> 0 THEN 'interrupted' WHEN r.job IS NOT NULL THEN 'queued' END,
+    'cause', coalesce(CASE WHEN o.state <> 'completed' THEN o.error END, a.error),
+    'delay', CASE WHEN o.job IS NULL AND l.job IS NULL
+      THEN extract(epoch FROM greatest(s.run_at - clock_timestamp(), '0')) END)), '[]')
+  FROM jsonb_to_recordset(p_endings) AS e(job bigint, token bigint)
+  JOIN haul.attempt a ON a.job = e.job AND a.token = e.token AND a.job = ANY (v_jobs)
+  LEFT JOIN haul.outcome o ON o.job = a.job AND o.job = ANY (v_jobs)
+  LEFT JOIN haul.lease l ON l.job = a.job
+  LEFT JOIN haul.scheduled s ON s.job = a.job
+  LEFT JOIN haul.held d ON d.job = a.job
+  LEFT JOIN haul.ready r ON r.job = a.job
+  WHERE a.result <> 'rescued');
+END
+$$;
+COMMENT ON FUNCTION haul.settled_before(jsonb) IS
+  'Returns the results of those leases in p_endings that an earlier call has ended: [{"job", "token", "state": the '
+  'present state, "cause", "delay": seconds}]. Leaves out leases that a rescue has ended.';

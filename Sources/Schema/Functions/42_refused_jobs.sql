@@ -2,7 +2,7 @@
 -- the error of the attempt.
 CREATE OR REPLACE FUNCTION haul.is_refused_by_all(p_job bigint, p_worker bigint, p_queue integer, p_error text)
 RETURNS boolean
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 BEGIN
   RETURN coalesce(p_error = 'not_permitted', false) AND NOT EXISTS (
     SELECT FROM haul.queue q JOIN haul.store_instance i ON i.store = q.store

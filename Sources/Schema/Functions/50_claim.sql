@@ -121,20 +121,24 @@ CREATE OR REPLACE FUNCTION haul.lease_jobs(
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $$
 DECLARE
+  v_jobs bigint[];
+  v_places tid[];
+  v_hosts tid[];
   v_count bigint;
 BEGIN
+  -- Skip jobs that an operator has withdrawn meanwhile or is withdrawing.
+  SELECT array_agg(t.job), array_agg(t.place), array_agg(t.host) INTO v_jobs, v_places, v_hosts FROM (
+    SELECT k.job, k.ctid AS place, u.host FROM unnest(p_places, p_hosts) AS u(place, host)
+    JOIN haul.ready k ON k.ctid = u.place FOR UPDATE OF k SKIP LOCKED) t;
   WITH taken AS (
-    -- Skip jobs that an operator has withdrawn meanwhile or is withdrawing.
-    DELETE FROM haul.ready r USING (
-      SELECT k.ctid AS place, u.host FROM unnest(p_places, p_hosts) AS u(place, host)
-      JOIN haul.ready k ON k.ctid = u.place FOR UPDATE OF k SKIP LOCKED) k
+    DELETE FROM haul.ready r USING unnest(v_places, v_hosts, haul.count_attempts(v_jobs)) AS k(place, host, attempts)
     WHERE r.ctid = k.place
-    RETURNING r.job, r.host, r.priority, k.host AS host_place, clock_timestamp() AS at
+    RETURNING r.job, r.host, r.priority, k.host AS host_place, k.attempts, clock_timestamp() AS at
   ), leased AS (
     INSERT INTO haul.lease (job, token, worker, call, queue, limited, host, instance, priority, attempt,
       resumed_at, started_at)
     SELECT t.job, nextval('haul.token'), p_worker, p_call, p_queue, p_limited, t.host, p_part_instance, t.priority,
-      least(1 + (SELECT count(*) FROM haul.attempt a WHERE a.job = t.job), 32767),
+      least(1 + t.attempts, 32767),
       coalesce((SELECT haul.range_bytes(c.durable) FROM haul.checkpoint c
         WHERE c.job = t.job AND c.instance = p_part_instance), 0), t.at
     FROM taken t

@@ -1,14 +1,20 @@
 CREATE OR REPLACE FUNCTION haul.leases_of(p_worker bigint, p_call bigint, p_job bigint DEFAULT NULL) RETURNS jsonb
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  v_jobs haul.job[] := ARRAY(SELECT j FROM haul.job_rows(ARRAY(SELECT l.job FROM haul.lease l
+    WHERE l.worker = p_worker AND l.call = p_call AND (p_job IS NULL OR l.job = p_job))) j);
+  v_again bigint[] := ARRAY(SELECT l.job FROM haul.lease l
+    WHERE l.worker = p_worker AND l.call = p_call AND (p_job IS NULL OR l.job = p_job) AND l.attempt > 1);
+  v_notes jsonb := haul.attempt_notes(v_again);
 BEGIN
   -- Jobs of one submission usually have the same options, so check each different value only once.
   PERFORM haul.readable_options(o.options) FROM (
-    SELECT DISTINCT j.options FROM haul.lease l JOIN haul.job j ON j.id = l.job
-    WHERE l.worker = p_worker AND l.call = p_call AND (p_job IS NULL OR l.job = p_job) AND j.options <> '{}') o;
+    SELECT DISTINCT j.options FROM unnest(v_jobs) j WHERE j.options <> '{}') o;
   RETURN (
   WITH leases AS MATERIALIZED (
-    SELECT l.* FROM haul.lease l WHERE l.worker = p_worker AND l.call = p_call AND (p_job IS NULL OR l.job = p_job)
+    SELECT l.host, l.queue FROM haul.lease l
+    WHERE l.worker = p_worker AND l.call = p_call AND (p_job IS NULL OR l.job = p_job)
   ), hosts AS MATERIALIZED (
     SELECT l.host AS id, h.name, h.range_unsafe_until, h.failures
     FROM (SELECT DISTINCT l.host FROM leases l) l CROSS JOIN LATERAL haul.host_now(l.host) h
@@ -32,14 +38,10 @@ BEGIN
             AND u.until > clock_timestamp()) END,
         'earlier', CASE WHEN l.attempt > 1 THEN (
           SELECT jsonb_build_object('path', f.path, 'bytes', f.bytes, 'digest', f.digest, 'source', f.source)
-          FROM haul.refresh f WHERE f.job = l.job) END,
-        'changes', CASE WHEN l.attempt > 1 THEN
-          (SELECT sum(a.changes) FROM haul.attempt a WHERE a.job = l.job AND NOT a.forgiven) END,
-        'rescued', CASE WHEN l.attempt > 1 AND EXISTS (
-          SELECT FROM haul.attempt a WHERE a.job = l.job AND a.result IN ('rescued', 'paused', 'cancelled')) THEN true
-            END)) END ORDER BY l.token), '[]')
-  FROM leases l
-  JOIN haul.job j ON j.id = l.job
+          FROM haul.refresh f WHERE f.job = l.job) END))
+      || coalesce(v_notes -> l.job::text, '{}') END ORDER BY l.token), '[]')
+  FROM unnest(v_jobs) j
+  JOIN haul.lease l ON l.job = j.id AND l.worker = p_worker AND l.call = p_call
   JOIN hosts h ON h.id = l.host
   JOIN queues q ON q.id = l.queue
   LEFT JOIN haul.checkpoint c ON c.job = l.job);
@@ -304,25 +306,6 @@ $$;
 COMMENT ON FUNCTION haul.look_from(jsonb, integer, integer) IS
   'Returns the earliest due time that a claim looks at, for one priority and store instance (directory of a store). '
   'Earlier claims have looked at jobs due before. -infinity = all jobs. p_seen: as for claim_queue().';
-
-CREATE OR REPLACE FUNCTION haul.settled_before(p_endings jsonb) RETURNS jsonb
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
-BEGIN
-  RETURN (SELECT coalesce(jsonb_agg(jsonb_build_object('job', a.job, 'token', a.token, 'state', j.state,
-    'cause', coalesce(j.error, a.error),
-    'delay', CASE WHEN j.state = 'scheduled' THEN extract(epoch FROM greatest(j.run_at - clock_timestamp(), '0'))
-      END)), '[]')
-  FROM jsonb_to_recordset(p_endings) AS e(job bigint, token bigint)
-  JOIN haul.attempt a ON a.job = e.job AND a.token = e.token
-  -- OFFSET 0: look up each job by its id. Otherwise the planner may read all jobs for each ending.
-  CROSS JOIN LATERAL (SELECT v.state, v.run_at, v.error FROM haul.jobs v WHERE v.job = a.job OFFSET 0) j
-  WHERE a.result <> 'rescued');
-END
-$$;
-COMMENT ON FUNCTION haul.settled_before(jsonb) IS
-  'Returns the results of those leases in p_endings that an earlier call has ended: [{"job", "token", "state": the '
-  'present state, "cause", "delay": seconds}]. Leaves out leases that a rescue has ended.';
 
 CREATE OR REPLACE FUNCTION haul.is_idle(p_worker bigint, p_secret text, p_queues text[]) RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$

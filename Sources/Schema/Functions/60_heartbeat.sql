@@ -7,6 +7,9 @@ SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS
 DECLARE
   v_now timestamptz;
   v_draining boolean;
+  -- Workers of earlier versions report no rates of their own; then the jobs tell the batches.
+  v_jobs bigint[] := CASE WHEN p_received IS NULL
+    THEN ARRAY(SELECT e.job FROM jsonb_to_recordset(p_holding) AS e(job bigint) WHERE e.job IS NOT NULL) END;
 BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.authenticate(p_worker, p_secret);
@@ -26,7 +29,8 @@ BEGIN
         FROM jsonb_to_recordset(CASE WHEN p_received IS NULL THEN p_holding ELSE '[]' END) AS e(job bigint,
           token bigint, rate bigint)
         JOIN haul.lease l ON l.job = e.job AND l.token = e.token AND l.worker = p_worker
-        JOIN haul.queue q ON q.id = l.queue JOIN haul.job j ON j.id = l.job LEFT JOIN haul.batch b ON b.id = j.batch
+        JOIN haul.queue q ON q.id = l.queue JOIN haul.job_rows(v_jobs) j ON j.id = l.job
+        LEFT JOIN haul.batch b ON b.id = j.batch
         GROUP BY q.name, b.name) r
       WHERE r.rate > 0), '[]'),
     steady_since = CASE WHEN heartbeat_at < v_now - interval '5 seconds' THEN v_now ELSE steady_since END
@@ -183,7 +187,10 @@ COMMENT ON FUNCTION haul.part_grace(haul.job_state) IS
 
 CREATE OR REPLACE FUNCTION haul.unneeded_parts(p_worker bigint, p_secret text, p_instance integer, p_parts jsonb)
 RETURNS jsonb
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET plan_cache_mode = force_custom_plan AS $$
+DECLARE
+  v_jobs bigint[] := ARRAY(SELECT e.job FROM jsonb_to_recordset(p_parts) AS e(job bigint) WHERE e.job IS NOT NULL);
 BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.authenticate(p_worker, p_secret);
@@ -191,7 +198,7 @@ BEGIN
   -- the part file stays. If the retry comes later, it finds no checkpoint.
   WITH late AS (
     SELECT o.job FROM haul.outcome o
-    WHERE o.job IN (SELECT e.job FROM jsonb_to_recordset(p_parts) AS e(job bigint))
+    WHERE o.job = ANY (v_jobs)
       AND o.finished_at < clock_timestamp() - haul.part_grace(o.state)
     ORDER BY o.job FOR UPDATE SKIP LOCKED)
   DELETE FROM haul.checkpoint c USING late WHERE c.job = late.job AND c.instance = p_instance;
