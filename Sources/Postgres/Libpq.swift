@@ -59,6 +59,11 @@ import HaulSystem
     return "\(name) at \(host)\(isUsual ? "" : ":\(port)")"
   }
 
+  /// Whether the server was a standby when the connection was made. (libpq: PQparameterStatus, in_hot_standby)
+  var isStandby: Bool {
+    unsafe PQparameterStatus(handle, "in_hot_standby").map { unsafe String(cString: $0) } == "on"
+  }
+
   /// All parameters of the connection, whatever their source. (libpq: PQconninfo)
   var options: [String: String] {
     guard let options = unsafe PQconninfo(handle) else { return [:] }

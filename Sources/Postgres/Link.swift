@@ -28,6 +28,7 @@ final class Link: Sendable {
   private struct State {
     var next: Operation?
     var database = ""
+    var isStandby = false
     var isClosing = false
     /// The reason for closing; nil if the program closed the link.
     var closingReason: PostgresError?
@@ -57,6 +58,11 @@ final class Link: Sendable {
   var database: String {
     get { state.withLock { $0.database } }
     set { state.withLock { $0.database = newValue } }
+  }
+  /// Whether the server is a standby, as in ``Connection/isStandby``. It is set once, before the first operation.
+  var isStandby: Bool {
+    get { state.withLock { $0.isStandby } }
+    set { state.withLock { $0.isStandby = newValue } }
   }
   /// The reason why the connection has ended; nil while it lives.
   var endReason: PostgresError? { state.withLock { $0.end } }

@@ -17,6 +17,7 @@ struct LinkThread: ~Copyable {
       let thread = LinkThread(
         link: link, libpq: try Handshake.connect(configuration, link: link))
       link.database = thread.libpq.database
+      link.isStandby = thread.libpq.isStandby
       connected.settle(.success(thread.libpq.backendPID))
       let (reason, call) = thread.serve()
       link.end(reason)

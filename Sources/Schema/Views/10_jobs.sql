@@ -47,8 +47,8 @@ SELECT j.id AS job, q.name AS queue, b.name AS batch, h.name AS host,
   coalesce(r.priority, s.priority, d.priority, l.priority, j.priority) AS priority,
   coalesce(o.path, j.path) AS path, haul.redacted(haul.url_in_use(j.url, j.options, j.mirror)) AS url, j.submitted_at,
   coalesce(s.run_at, d.run_at) AS run_at, o.finished_at, l.worker, l.token,
-  coalesce(o.bytes, greatest(p.bytes, haul.range_bytes(c.durable)), 0) AS bytes,
-    coalesce(o.bytes, p.total, c.length) AS total,
+  coalesce(o.bytes, greatest((haul.progress_of(l.job, l.token)).bytes, haul.range_bytes(c.durable)), 0) AS bytes,
+    coalesce(o.bytes, (haul.progress_of(l.job, l.token)).total, c.length) AS total,
   haul.range_bytes(c.durable) AS durable, coalesce(o.digest, 'sha-256=' || encode(o.sha256, 'hex')) AS digest,
   f.error, f.message,
   CASE WHEN o.job IS NULL THEN (
@@ -68,8 +68,7 @@ LEFT JOIN haul.checkpoint c ON c.job = j.id
 LEFT JOIN haul.lease l ON l.job = j.id
 LEFT JOIN haul.scheduled s ON s.job = j.id
 LEFT JOIN haul.held d ON d.job = j.id
-LEFT JOIN haul.ready r ON r.job = j.id
-LEFT JOIN haul.progress p ON p.job = l.job AND p.token = l.token;
+LEFT JOIN haul.ready r ON r.job = j.id;
 COMMENT ON VIEW haul.jobs IS
   'Every job with its state. On a large pool, filter by job, batch, queue, host, worker or error class, or use '
   'LIMIT, because a query by state alone may read millions of rows. To list running jobs, read haul.running, which '
@@ -114,7 +113,7 @@ LEFT JOIN haul.batch b ON b.id = j.batch
 JOIN haul.queue q ON q.id = l.queue
 JOIN haul.host h ON h.id = l.host
 JOIN haul.worker w ON w.id = l.worker
-LEFT JOIN haul.progress p ON p.job = l.job AND p.token = l.token
+LEFT JOIN haul.live_progress() p ON p.job = l.job AND p.token = l.token
 LEFT JOIN haul.checkpoint c ON c.job = l.job;
 COMMENT ON VIEW haul.running IS 'Running jobs, with their progress at the last heartbeat of their workers.';
 COMMENT ON COLUMN haul.running.job IS 'Id of the job.';

@@ -48,7 +48,8 @@ LEFT JOIN (
     max((p.total - p.bytes)::double precision / nullif(p.rate, 0)) AS longest,
     sum(least(greatest(p.bytes, haul.range_bytes(c.durable), 0)::double precision / coalesce(p.total, c.length), 1))
       FILTER (WHERE coalesce(p.total, c.length) > 0) AS parts
-  FROM haul.lease l JOIN haul.job j ON j.id = l.job LEFT JOIN haul.progress p ON p.job = l.job AND p.token = l.token
+  FROM haul.lease l JOIN haul.job j ON j.id = l.job
+  LEFT JOIN haul.live_progress() p ON p.job = l.job AND p.token = l.token
   LEFT JOIN haul.checkpoint c ON c.job = l.job
   GROUP BY 1) r ON r.batch = b.id
 LEFT JOIN (SELECT n.batch, haul.whole(sum(n.rate)) AS rate FROM haul.received n GROUP BY n.batch) v

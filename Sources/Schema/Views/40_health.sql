@@ -192,10 +192,10 @@ LEFT JOIN LATERAL (
 WHERE q.deleted_at IS NULL GROUP BY q.name
 UNION ALL
 SELECT 'last_round', NULL, extract(epoch FROM clock_timestamp() - p.round_at)::double precision, 'seconds',
-  coalesce(p.round_at < clock_timestamp() - interval '10 seconds', true),
+  coalesce(p.round_at < clock_timestamp() - interval '10 seconds', NOT pg_is_in_recovery()),
   'time since the last maintenance round, which rescues jobs of dead workers, starts scheduled jobs and adds up batch '
   'totals; a worker or coordinator runs one every second'
-FROM (SELECT) one LEFT JOIN haul.pulse p ON true
+FROM haul.last_pulse() p
 UNION ALL
 SELECT 'changes_to_add', NULL, c.changes, 'rows', c.changes > 100000,
   'changes to batch totals that the leader has not added up yet, counted up to 100,001'
@@ -212,13 +212,13 @@ SELECT 'open_transaction', (SELECT concat('process ' || (h.value ->> 'pid'), ' o
   coalesce((h.value ->> 'since')::timestamptz < clock_timestamp() - interval '30 seconds', false),
   'age of the oldest open transaction that locks rows of Haul; jobs wait for these rows until the transaction ends'
 FROM (SELECT) one LEFT JOIN (
-  SELECT e.value FROM haul.pulse p CROSS JOIN LATERAL jsonb_each(p.holders) e
+  SELECT e.value FROM haul.last_pulse() p CROSS JOIN LATERAL jsonb_each(p.holders) e
   ORDER BY (e.value ->> 'since')::timestamptz LIMIT 1) h ON true
 UNION ALL
 SELECT 'clock_step', NULL, extract(epoch FROM p.step)::double precision, 'seconds',
   coalesce(p.stepped_at > clock_timestamp() - interval '1 day', false),
   'how far the database''s clock was set back the last time; Haul corrected the times of leases and waits'
-FROM (SELECT) one LEFT JOIN haul.pulse p ON true
+FROM haul.last_pulse() p
 UNION ALL
 SELECT 'connections', NULL, c.used, 'of 1', c.used > 0.9, 'share of the server''s connections that are in use'
 FROM (SELECT sum(d.numbackends)::double precision / current_setting('max_connections')::integer AS used

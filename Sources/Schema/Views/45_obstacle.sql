@@ -198,7 +198,8 @@ BEGIN
       'causes', (SELECT coalesce(json_agg(to_json(v) ORDER BY v.place), '[]') FROM (
         SELECT l.place, l.kind, l.name, l.jobs, l.due, l.held, l.seconds, l.reason, l.running, l.places,
           CASE WHEN l.kind IN ('lost', 'early') THEN coalesce(
-            (SELECT p.round_at < clock_timestamp() - interval '10 seconds' FROM haul.pulse p), true) END AS leaderless,
+            (haul.last_pulse()).round_at < clock_timestamp() - interval '10 seconds', NOT pg_is_in_recovery())
+            END AS leaderless,
           (SELECT t.failures + 1 FROM haul.attempt_history(l.next) t) AS attempt,
           (SELECT coalesce(haul.number_option(j.options, 'max_attempts'), 5) FROM haul.job j WHERE j.id = l.next)
             AS max_attempts,

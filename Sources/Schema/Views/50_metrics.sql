@@ -2,7 +2,7 @@
 
 CREATE OR REPLACE VIEW haul.totals AS
 SELECT t.jobs, t.completed, t.failed, t.cancelled, t.jobs - t.completed - t.failed - t.cancelled AS unfinished,
-  t.bytes AS completed_bytes, r.running, r.rate, (SELECT p.round_at FROM haul.pulse p) AS leader_round_at
+  t.bytes AS completed_bytes, r.running, r.rate, (haul.last_pulse()).round_at AS leader_round_at
 FROM (
   SELECT haul.whole(coalesce(sum(n.jobs), 0)) AS jobs, haul.whole(coalesce(sum(n.completed), 0)) AS completed,
     haul.whole(coalesce(sum(n.failed), 0)) AS failed, haul.whole(coalesce(sum(n.cancelled), 0)) AS cancelled,

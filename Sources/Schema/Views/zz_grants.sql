@@ -55,6 +55,7 @@ GRANT EXECUTE ON FUNCTION
   haul.is_queue_served(integer, integer), haul.unserved_queues(), haul.stalled_queues(),
   haul.held_snapshots(), haul.standby_snapshots(), haul.open_transactions(), haul.sees_all_sessions(),
   haul.places(integer, integer), haul.next_start(interval, integer, timestamptz),
+  haul.live_progress(), haul.progress_of(bigint, bigint), haul.last_pulse(),
   haul.disposition(text), haul.has_class(text, text), haul.keeps_progress(text), haul.check_selector(jsonb),
   haul.first_jobs(jsonb, integer), haul.oldest_ready(), haul.names(text, text), haul.pool_id(),
   haul.known_files(text[]), haul.jobs_of_paths(text[]), haul.recorded_digests(), haul.live_jobs(text, text),

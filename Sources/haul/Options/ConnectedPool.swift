@@ -1,3 +1,4 @@
+import HaulSystem
 import Postgres
 import Synchronization
 import Terminal
@@ -15,7 +16,12 @@ enum ConnectedPool {
   /// The last member of each JSON object that a command prints: the name of the pool. Empty before the first connection.
   static var members: [JSONValue.Member] { name.map { [.init("pool", .string($0))] } ?? [] }
 
+  /// Records the pool. If its server is a standby, says so on standard error.
   static func note(_ connection: Connection) {
     database.withLock { $0 = connection.database }
+    guard connection.isStandby else { return }
+    StandardStream.say(
+      "haul: \(SafeText.visible(connection.database)) is a standby. It may be some seconds behind, and it does not show the progress of running transfers\n"
+    )
   }
 }

@@ -35,7 +35,7 @@ struct GrantTests {
       "causes", "live_jobs", "names", "obstacle", "pool_id", "places", "next_start",
       "held_snapshots", "standby_snapshots",
       "open_transactions", "sees_all_sessions", "recorded_digests", "known_files", "jobs_of_paths",
-      "find_jobs",
+      "find_jobs", "live_progress", "progress_of", "last_pulse",
     ]
     for name in open {
       callable[name] = Set(roles)
