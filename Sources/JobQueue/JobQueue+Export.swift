@@ -34,3 +34,47 @@ extension JobQueue {
     }
   }
 }
+
+/// A finished file of a completed job, with what the pool knows about it.
+package struct ManifestRow: Sendable, Equatable {
+  package let job: Int64
+  package let store: String
+  /// The path of the file, relative to the root of the store.
+  package let path: String
+  package let url: String
+  /// The length of the file in bytes; nil if it is not recorded.
+  package let bytes: Int64?
+  /// The digest of the file as `algorithm=digest`; nil if it is not recorded.
+  package let digest: String?
+  /// The ETag of the source, or else its Last-Modified value; nil if it sent none.
+  package let validator: String?
+  /// The time when the job completed, in ISO 8601.
+  package let finishedAt: String?
+}
+
+extension JobQueue {
+  /// Returns the finished files of at most `limit` completed jobs of `selector` whose ids are greater than `after`, in the order
+  /// of their ids. Leaves out files that another job has replaced.
+  ///
+  /// - Parameters:
+  ///   - store: the name of the store of the files; nil for all stores.
+  ///   - showsSecrets: whether the URLs are complete. Otherwise values that grant access are hidden.
+  /// - Throws: `JobQueueError.noSuchName` for a batch, queue, host or id that does not exist.
+  package func manifest(
+    _ selector: JobSelector, store: String?, showsSecrets: Bool, after: Int64, limit: Int
+  ) async throws -> [ManifestRow] {
+    if selector != JobSelector() { try await requireNames(selector) }
+    return try await rows(
+      """
+      SELECT job, store, path, url, bytes, digest, validator, to_json(finished_at) #>> '{}'
+      FROM haul.manifest($1::jsonb, $2, $3, $4, $5::int) ORDER BY job
+      """,
+      [try Self.json(selector), store, showsSecrets, after, limit]
+    ).map { row in
+      ManifestRow(
+        job: try row.decode(0), store: try row.decode(1), path: try row.decode(2),
+        url: try row.decode(3), bytes: try row.decode(4), digest: try row.decode(5),
+        validator: try row.decode(6), finishedAt: try row.decode(7))
+    }
+  }
+}

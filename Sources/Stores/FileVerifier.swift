@@ -44,11 +44,11 @@ package struct FileVerifier: Sendable {
     io = try translating(try IOPool(threads: 1))
   }
 
-  /// Checks a file's length, and reads the whole file if a digest was recorded.
+  /// Checks a file's length, and reads the whole file if a digest was recorded. `length` is nil if every length is right.
   ///
   /// - Parameter onRead: called before each MiB with the number of bytes of the file that have been read.
   package func look(
-    at path: RelativePath, length: Int64, digest: ExpectedDigest?,
+    at path: RelativePath, length: Int64?, digest: ExpectedDigest?,
     onRead: @escaping @Sendable (Int64) -> Void = { _ in }
   ) async -> Verdict {
     do throws(TransferError) {
@@ -59,22 +59,39 @@ package struct FileVerifier: Sendable {
   }
 
   private func verdict(
-    on path: RelativePath, _ length: Int64, _ digest: ExpectedDigest?,
+    on path: RelativePath, _ length: Int64?, _ digest: ExpectedDigest?,
     _ onRead: @escaping @Sendable (Int64) -> Void
   ) async throws(TransferError) -> Verdict {
     try await io.run { () throws(TransferError) in
       guard let file = try destination.open(path) else { return .missing }
       let size = try file.size()
-      guard size == length else { return .length(size) }
+      guard size == length ?? size else { return .length(size) }
       guard let digest else { return .right(hasDigest: false) }
       var read: Int64 = 0
-      let bytes = try file.digest(digest.algorithm, length: length) {
+      let bytes = try file.digest(digest.algorithm, length: size) {
         onRead(read)
         read += 1 << 20
         return true
       }
       let found = ExpectedDigest(digest.algorithm, bytes: bytes)
       return found == digest ? .right(hasDigest: true) : .digest(found)
+    }
+  }
+
+  /// Returns why ``look(at:length:digest:onRead:)`` finds no regular file at `path` although the name exists, as a clause. Returns
+  /// nil if the name does not exist.
+  package func obstacle(at path: RelativePath) async -> String? {
+    do throws(TransferError) {
+      let occupant = try await io.run { () throws(TransferError) in
+        try destination.occupant(of: path)
+      }
+      switch occupant {
+      case nil, .file: return nil
+      case .directory: return "it is a directory"
+      case .other: return "it is a symbolic link or another special file, which Haul does not open"
+      }
+    } catch {
+      return error.message
     }
   }
 

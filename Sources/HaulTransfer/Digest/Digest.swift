@@ -31,7 +31,7 @@ public enum DigestAlgorithm: String, Sendable, CaseIterable, Codable {
   }
 
   /// Finds the algorithm by its name, such as `sha-256` or `SHA256`. `sha` is SHA-1, as in RFC 3230. Nil for any other text.
-  init?(spelled text: String) {
+  package init?(spelled text: String) {
     let plain = text.lowercased().filter { $0 != "-" }
     if plain == "sha" {
       self = .sha1
@@ -43,7 +43,7 @@ public enum DigestAlgorithm: String, Sendable, CaseIterable, Codable {
   }
 
   /// Finds the algorithm by the number of hexadecimal digits. Nil if no algorithm in common use has this length.
-  init?(hexadecimalLength length: Int) {
+  package init?(hexadecimalLength length: Int) {
     switch length {
     case 32: self = .md5
     case 40: self = .sha1

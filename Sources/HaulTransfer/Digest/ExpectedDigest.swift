@@ -93,7 +93,7 @@ public struct ExpectedDigest: Sendable, Hashable {
   }
 
   /// The digest alone, in lower-case hexadecimal.
-  var hexadecimal: String {
+  package var hexadecimal: String {
     let digits = Array("0123456789abcdef")
     return String(bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
   }

@@ -41,21 +41,38 @@ package struct RelativePath: Sendable, Hashable, CustomStringConvertible {
 
   /// Reads a path with `/` between its components. Throws for an invalid path, and never corrects one.
   package init(_ text: String) throws(Invalid) {
-    guard !text.utf8.allSatisfy({ $0 == UInt8(ascii: "/") }) else { throw .empty }
-    guard text.utf8.first != UInt8(ascii: "/") else { throw .absolute }
-    guard text.utf8.count <= Self.longest else { throw .tooLong }
+    let components = try Self.components(of: text)
     let isControl = { (scalar: Unicode.Scalar) in
       scalar.value < 0x20 || (0x7f...0x9f).contains(scalar.value)
     }
     guard !text.unicodeScalars.contains(where: isControl) else { throw .controlCharacter }
-    components = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-      .map { String(Substring($0)) }
+    if components[0].lowercased() == ".haul" { throw .reserved }
+    self.components = components
+  }
+
+  /// Reads the path of a file that another program may have named, to read this file. Unlike ``init(_:)``, this initialiser
+  /// accepts every control character except NUL, paths in `.haul`, and `./` at the start.
+  package init(ofForeignFile text: String) throws(Invalid) {
+    var rest = text.utf8[...]
+    while rest.starts(with: "./".utf8) { rest = rest.dropFirst(2) }
+    if rest.contains(0) { throw .controlCharacter }
+    components = try Self.components(of: String(Substring(rest)))
+  }
+
+  /// Splits a path at its slashes.
+  private static func components(of text: String) throws(Invalid) -> [String] {
+    guard !text.utf8.allSatisfy({ $0 == UInt8(ascii: "/") }) else { throw .empty }
+    guard text.utf8.first != UInt8(ascii: "/") else { throw .absolute }
+    guard text.utf8.count <= longest else { throw .tooLong }
+    let components = text.utf8.split(
+      separator: UInt8(ascii: "/"), omittingEmptySubsequences: false
+    ).map { String(Substring($0)) }
     for component in components {
       if component.isEmpty { throw .emptyComponent }
       if component == "." || component == ".." { throw .dots }
       if component.utf8.count > 255 { throw .tooLong }
     }
-    if components[0].lowercased() == ".haul" { throw .reserved }
+    return components
   }
 
   private init(components: [String]) {

@@ -38,6 +38,7 @@ GRANT EXECUTE ON FUNCTION
   haul.replace(uuid, text, text, smallint, jsonb, interval, integer, boolean),
   haul.end_submission(uuid),
   haul.export(jsonb, boolean, bigint, integer),
+  haul.manifest(jsonb, text, boolean, bigint, integer),
   haul.pause(jsonb, integer, bigint),
   haul.resume(jsonb, integer, bigint, timestamptz),
   haul.cancel(jsonb, integer, bigint),

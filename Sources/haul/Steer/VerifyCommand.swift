@@ -25,6 +25,11 @@ struct VerifyCommand: HaulCommand {
     Haul exits with 0 if all compared files are correct, and with 1 if a file is missing, damaged or \
     unreadable. To download files that have changed at their source, use 'haul submit --on-duplicate \
     refresh'.
+
+    With --manifest, Haul compares a directory with a list of files, and needs no pool. The list is a manifest of \
+    'haul export --manifest', or checksums that sha256sum or a similar program wrote. Haul recognises the format \
+    by the content. It opens no file outside the directory and follows no symbolic link in it. If a line of the \
+    list is wrong, Haul compares the other files, and exits with 65 if these are correct.
     """
   static let examples = [
     Example("haul verify", "Compares all finished files in the stores of this machine."),
@@ -34,6 +39,9 @@ struct VerifyCommand: HaulCommand {
     Example(
       "haul verify --store films=/srv/films --batch monday --requeue",
       "Compares the files of a batch, and downloads missing and damaged ones again."),
+    Example(
+      "haul verify --manifest SHA256SUMS /srv/films",
+      "Compares a directory with a list of checksums, without a pool."),
   ]
   static let options: [Option<Self>] =
     [
@@ -49,13 +57,27 @@ struct VerifyCommand: HaulCommand {
         "sample", "<percent>", \.sample,
         "Compare only this part of the files, chosen at random. Example: 1%."),
       .flag("requeue", \.requeue, "Queue the jobs of missing and damaged files again."),
+      .value(
+        "manifest", "<file>", \.manifest,
+        "Compare a directory with this list of files, without a pool. - is standard input."
+      ).from(.files),
+      .flag(
+        "extra", \.findsExtra,
+        "With --manifest, also report files in the directory that the list does not name."),
       .flag("dry-run", \.isDryRun, "With --requeue, only list the files, and change nothing."),
     ] + group(\.progress) + group(\.selectors) + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
-    .repeated("id", \.ids, isRequired: false, "Ids of jobs.")
+    .repeated(
+      "id", \.operands, isRequired: false,
+      "Ids of jobs. With --manifest, the directory. Default: the working directory."
+    ).from(.directories)
   ]
 
-  var ids: [Int64] = []
+  var operands: [String] = []
+  /// The operands as ids of jobs, without --manifest.
+  private var ids: [Int64] = []
+  var manifest: String?
+  var findsExtra = false
   var stores: [MountArgument] = []
   var since: TimeArgument?
   var sample: Percentage?
@@ -67,6 +89,14 @@ struct VerifyCommand: HaulCommand {
   var database = DatabaseOptions()
 
   func perform() async throws {
+    if let manifest { return try await compare(withManifest: manifest) }
+    if findsExtra { throw ExitError(.usage, "--extra needs --manifest.") }
+    var command = self
+    command.ids = try parsedIds()
+    try await command.compareWithRecords()
+  }
+
+  private func compareWithRecords() async throws {
     if !stores.isEmpty { try stores.requireOneEach() }
     if selectors.error != nil || ![nil, .completed].contains(selectors.state) {
       throw ExitError(
@@ -83,7 +113,7 @@ struct VerifyCommand: HaulCommand {
       )
     }
     if !tally.faults.isEmpty || output.isJSON {
-      try output.print(tally.faults, FaultyFile.columns)
+      try output.print(tally.faults, FaultyFile.columns(.job))
     }
     for note in tally.notes { StandardStream.say("haul verify: \(note)\n") }
     guard tally.faults.isEmpty else { throw ExitError(.failed, tally.failures) }

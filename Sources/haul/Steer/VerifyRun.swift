@@ -82,7 +82,7 @@ struct VerifyRun {
     progress?.show { [faults = tally.faults.count] pace in
       pace.end(bytes: digest == nil ? 0 : file.bytes, faults: faults, at: .now)
     }
-    guard requeues, verdict.isDamaged, tally.faults.last?.job == file.job else { return }
+    guard requeues, verdict.isDamaged, tally.faults.last?.number == file.job else { return }
     guard queues.contains(file.queue) else {
       tally.queueless += 1
       return

@@ -39,6 +39,8 @@ final class ExampleScene: Sendable {
     try directory.write("name,link,sha256\nA,\(url),\(Self.digest)\n", to: "list.csv")
     try directory.write("<p>See <a href=\"\(url)\">the disc</a>.</p>\n", to: "page.html")
     try directory.write("https://example.org/1?signature=2\n", to: "signed.txt")
+    try directory.write("test", to: "srv/films/test.iso")
+    try directory.write("\(Self.digest)  test.iso\n", to: "SHA256SUMS")
     for host in ["example.org", "*.example.org"] {
       try await pool.command("host", "set", host, "--cap", "3")
     }

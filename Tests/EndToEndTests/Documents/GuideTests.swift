@@ -165,7 +165,7 @@ struct GuideTests {
       .split(separator: "\n").filter { line in
         ["/srv/haul", "haul worker ", "haul coordinator"].contains { line.contains($0) }
       }
-    #expect(lines.count == 5)
+    #expect(lines.count == 6)
     for line in lines { #expect(line.contains(Self.asUser + "haul "), "\(line)") }
   }
 

@@ -20,7 +20,7 @@ struct GrantTests {
     var callable = Dictionary(uniqueKeysWithValues: worker.map { ($0, Set(["haul_worker"])) })
     for name in [
       "submit", "begin_submission", "renew_submission", "check_submission", "end_submission",
-      "replace", "export",
+      "replace", "export", "manifest",
       "pause", "resume", "cancel", "retry", "redo", "prioritize", "record_verification",
     ] {
       callable[name] = ["haul_submitter"]
