@@ -80,6 +80,15 @@ BEGIN
     SELECT d.queue, d.host_id, d.wait_instance, d.priority, d.job,
       CASE WHEN d.wait_instance <> 0 THEN clock_timestamp() + haul.hold_time() END
     FROM decided d WHERE d.state IN ('queued', 'interrupted')
+  ), used AS (
+    INSERT INTO haul.usage_change (day, queue, batch, host, worker, files, failed, bytes, fetched)
+    SELECT (clock_timestamp() AT TIME ZONE 'UTC')::date, d.queue,
+      coalesce((SELECT j.batch FROM haul.job j WHERE j.id = d.job), 0), d.host_id, d.worker,
+      count(*) FILTER (WHERE d.state = 'completed'), count(*) FILTER (WHERE d.state = 'failed'),
+      coalesce(haul.whole(sum(d.bytes) FILTER (WHERE d.state = 'completed')), 0),
+      haul.whole(sum(greatest(d.seen, 0)))
+    FROM decided d GROUP BY 1, 2, 3, 4, 5
+    HAVING count(*) FILTER (WHERE d.state IN ('completed', 'failed')) > 0 OR sum(greatest(d.seen, 0)) > 0
   )
   SELECT (SELECT jsonb_agg(jsonb_build_object('job', d.job, 'token', d.token, 'state', d.state,
       'delay', extract(epoch FROM d.delay), 'cause', d.cause)) FROM decided d),
