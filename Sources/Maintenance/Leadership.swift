@@ -150,10 +150,17 @@ package final class Leadership: Sendable {
         try await JobQueue($0).ensurePartitions(room: Self.partitionRoom)
       }
     }
-    // Last, because nothing else may wait for it or fail with it.
+    try await keepSmall(until: lateEnd)
+  }
+
+  /// Adds up usage and removes old jobs. This comes last in a round, because nothing else may wait for it or fail with it.
+  private func keepSmall(until end: ContinuousClock.Instant) async throws {
     try await work.withConnection { connection in
+      while try await JobQueue(connection).foldUsage(limit: Self.promoteLimit)
+        == Self.promoteLimit, ContinuousClock.now < end
+      {}
       while try await JobQueue(connection).prune(limit: Self.promoteLimit).more,
-        ContinuousClock.now < lateEnd
+        ContinuousClock.now < end
       {}
     }
   }

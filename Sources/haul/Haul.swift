@@ -22,7 +22,7 @@ enum Haul {
     "requeue": "retry", "rerun": "retry", "start": "up", "serve": "up", "server": "up",
     "monitor": "top", "dashboard": "top", "ui": "top", "setup": "migrate", "init": "migrate",
     "upgrade": "migrate", "errors": "failures", "events": "history", "audit": "history",
-    "compare": "verify", "stats": "metrics",
+    "compare": "verify", "stats": "metrics", "usage": "report",
   ]
 
   static let tree = CommandTree(
@@ -123,7 +123,7 @@ enum Haul {
               """,
             [CommandNode(BatchShowCommand.self), CommandNode(BatchWaitCommand.self)]),
           CommandNode(FailuresCommand.self), CommandNode(HistoryCommand.self),
-          CommandNode(MetricsCommand.self),
+          CommandNode(ReportCommand.self), CommandNode(MetricsCommand.self),
         ]),
       CommandSection(
         "STEER",

@@ -80,6 +80,15 @@ BEGIN
     SELECT d.queue, d.host_id, d.wait_instance, d.priority, d.job,
       CASE WHEN d.wait_instance <> 0 THEN clock_timestamp() + haul.hold_time() END
     FROM decided d WHERE d.state IN ('queued', 'interrupted')
+  ), used AS (
+    INSERT INTO haul.usage_change (day, queue, batch, host, worker, files, failed, bytes, fetched)
+    SELECT (clock_timestamp() AT TIME ZONE 'UTC')::date, d.queue,
+      coalesce(d.batch, 0), d.host_id, d.worker,
+      count(*) FILTER (WHERE d.state = 'completed'), count(*) FILTER (WHERE d.state = 'failed'),
+      coalesce(haul.whole(sum(d.bytes) FILTER (WHERE d.state = 'completed')), 0),
+      haul.whole(sum(greatest(d.seen, 0)))
+    FROM decided d GROUP BY 1, 2, 3, 4, 5
+    HAVING count(*) FILTER (WHERE d.state IN ('completed', 'failed')) > 0 OR sum(greatest(d.seen, 0)) > 0
   )
   SELECT (SELECT jsonb_agg(jsonb_build_object('job', d.job, 'token', d.token, 'state', d.state,
       'delay', extract(epoch FROM d.delay), 'cause', d.cause)) FROM decided d),
@@ -203,7 +212,7 @@ CREATE OR REPLACE FUNCTION haul.decide_endings(p_leases tid[], p_endings jsonb) 
   host_name text, resumable boolean, wait_instance integer, durable bigint, began_at bigint, seen bigint,
   busy integer, trouble interval, asked_wait interval,
   state haul.job_state, charged boolean, delay interval, host_delay interval, cause text, rescues integer,
-  answered boolean, moves boolean, mirror smallint, next_host integer, keeps boolean)
+  answered boolean, moves boolean, mirror smallint, next_host integer, keeps boolean, batch integer)
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column
 DECLARE
@@ -236,7 +245,7 @@ BEGIN
       -- If the host refused only this job while its other transfers continue: how often it has done so before.
       CASE WHEN e.status = 503 AND e.error = 'http_5xx' AND e.host IS NULL AND e.retry_after IS NULL AND h.in_flight > 1
         THEN haul.refused_alone(l.job) END AS busy,
-      j.options, j.url AS job_url, haul.url_in_use(j.url, j.options, j.mirror) AS url, j.mirror, j.path AS job_path,
+      j.options, j.batch, j.url AS job_url, haul.url_in_use(j.url, j.options, j.mirror) AS url, j.mirror, j.path AS job_path,
       h.name AS host_name, greatest(h.failures, 0) AS host_failures,
       -- Ignore old trouble if the last block ended more than trouble_memory() ago: it says nothing about the host now.
       -- And a job cannot have waited for its host longer than the job exists.
@@ -263,7 +272,8 @@ BEGIN
     -- it may be the login page of a network.
     n.result = 'completed' OR n.status IS NOT NULL AND n.host IS NULL
       AND coalesce(haul.disposition(n.error) NOT IN ('host', 'worker') AND n.error <> 'suspect_page', true),
-    coalesce(t.moves, false), t.mirror, CASE WHEN t.moves THEN t.next_host ELSE n.host_id END, n.keeps
+    coalesce(t.moves, false), t.mirror, CASE WHEN t.moves THEN t.next_host ELSE n.host_id END, n.keeps,
+    n.batch
   FROM ended n
   -- A completed job needs no decision. This saves two function calls per row.
   CROSS JOIN LATERAL (

@@ -101,6 +101,7 @@ BEGIN
   INSERT INTO haul.attempt (job, token, worker, result, charged, started_at, ended_at, error, message, host)
   VALUES (v_lease.job, v_lease.token, v_lease.worker, 'failed', true, v_lease.started_at, clock_timestamp(),
     'internal', left(p_reason, 2000), v_lease.host) ON CONFLICT DO NOTHING;
+  PERFORM haul.count_failed(v_lease.job, v_lease.host, v_lease.worker);
   INSERT INTO haul.outcome (job, state, finished_at, error, message)
   VALUES (v_lease.job, 'failed', clock_timestamp(), 'internal', left(p_reason, 2000)) ON CONFLICT DO NOTHING;
   PERFORM haul.settle_hosts(jsonb_build_array(jsonb_build_object('host_id', v_lease.host, 'queue', v_lease.queue,
@@ -124,14 +125,20 @@ SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS
 DECLARE
   v_jobs bigint[] := ARRAY(SELECT e.job FROM haul.ending_keys(p_endings) e WHERE e.job IS NOT NULL);
 BEGIN
-  UPDATE haul.attempt a SET fetched = greatest(a.fetched, haul.bytes_of((k.ending ->> 'fetched')::bigint))
-  FROM (
-    -- Skip locked rows: this number is not worth a wait for a lock.
-    SELECT e.ending, e.job, e.token FROM haul.ending_keys(p_endings) e
-    JOIN haul.attempt n ON n.job = e.job AND n.token = e.token AND n.job = ANY (v_jobs)
-    WHERE n.worker = p_worker AND n.result = 'rescued' AND e.ending ->> 'fetched' ~ '^[0-9]{1,18}$'
-    FOR UPDATE OF n SKIP LOCKED) k
-  WHERE a.job = k.job AND a.token = k.token AND a.job = ANY (v_jobs);
+  WITH noted AS (
+    UPDATE haul.attempt a SET fetched = greatest(a.fetched, haul.bytes_of((k.ending ->> 'fetched')::bigint))
+    FROM (
+      -- Skip locked rows: this number is not worth a wait for a lock.
+      SELECT e.ending, e.job, e.token, n.fetched FROM haul.ending_keys(p_endings) e
+      JOIN haul.attempt n ON n.job = e.job AND n.token = e.token AND n.job = ANY (v_jobs)
+      WHERE n.worker = p_worker AND n.result = 'rescued' AND e.ending ->> 'fetched' ~ '^[0-9]{1,18}$'
+      FOR UPDATE OF n SKIP LOCKED) k
+    WHERE a.job = k.job AND a.token = k.token AND a.job = ANY (v_jobs)
+    RETURNING a.job, a.host, a.ended_at, a.fetched - k.fetched AS more)
+  INSERT INTO haul.usage_change (day, queue, batch, host, worker, files, failed, bytes, fetched)
+  SELECT (n.ended_at AT TIME ZONE 'UTC')::date, j.queue, coalesce(j.batch, 0), coalesce(n.host, j.host), p_worker, 0, 0,
+    0, n.more
+  FROM noted n JOIN haul.job_rows(v_jobs) j ON j.id = n.job WHERE n.more > 0;
 END
 $$;
 COMMENT ON FUNCTION haul.note_fetched(bigint, jsonb) IS

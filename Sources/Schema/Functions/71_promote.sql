@@ -46,6 +46,7 @@ EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit
       v_moved := v_moved || haul.move_due(1, v_job, NULL);
     EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded THEN
       DELETE FROM haul.scheduled s WHERE s.job = v_job;
+      PERFORM haul.count_failed(v_job, NULL, NULL);
       INSERT INTO haul.outcome (job, state, finished_at, error, message)
       VALUES (v_job, 'failed', clock_timestamp(), 'internal',
         left(format('the database cannot queue this job: %s (%s)', SQLERRM, SQLSTATE), 2000)) ON CONFLICT DO NOTHING;

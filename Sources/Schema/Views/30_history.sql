@@ -33,6 +33,30 @@ COMMENT ON COLUMN haul.throughput.failed IS 'Number of jobs that failed in this 
 COMMENT ON COLUMN haul.throughput.cancelled IS 'Number of jobs that were cancelled in this minute.';
 COMMENT ON COLUMN haul.throughput.bytes IS 'Total size in bytes of the files that were completed in this minute.';
 
+CREATE OR REPLACE VIEW haul.usage_by_day AS
+SELECT n.day, n.kind, nullif(n.name, '') AS name, haul.whole(sum(n.files)) AS files,
+  haul.whole(sum(n.failed)) AS failed, haul.whole(sum(n.bytes)) AS bytes, haul.whole(sum(n.fetched)) AS fetched
+FROM (
+  SELECT u.day, u.kind, u.name, u.files, u.failed, u.bytes, u.fetched FROM haul.usage u
+  UNION ALL
+  SELECT c.day, c.kind, c.name, c.files, c.failed, c.bytes, c.fetched FROM haul.unfolded_usage(NULL) c) n
+GROUP BY n.day, n.kind, n.name;
+COMMENT ON VIEW haul.usage_by_day IS
+  'Files and bytes of each day in UTC, kept for 400 days, also for jobs that were removed. Each file counts once in '
+  'each kind, so read one kind at a time.';
+COMMENT ON COLUMN haul.usage_by_day.day IS 'Day in UTC, by the clock of the database.';
+COMMENT ON COLUMN haul.usage_by_day.kind IS 'What this row counts: queue, batch, host or worker.';
+COMMENT ON COLUMN haul.usage_by_day.name IS
+  'Name of the queue, batch or host. For a worker, its id and its machine. NULL = jobs without a batch, or jobs that '
+  'failed without a worker.';
+COMMENT ON COLUMN haul.usage_by_day.files IS
+  'Number of jobs that completed on this day. A job that completes again counts again.';
+COMMENT ON COLUMN haul.usage_by_day.failed IS
+  'Number of jobs that failed on this day. Attempts that Haul repeats and cancelled jobs do not count.';
+COMMENT ON COLUMN haul.usage_by_day.bytes IS 'Total size in bytes of the files that completed on this day.';
+COMMENT ON COLUMN haul.usage_by_day.fetched IS
+  'Number of bytes received over the network, in all attempts that ended on this day.';
+
 CREATE OR REPLACE VIEW haul.attempts AS
 SELECT a.job,
   -- row_number() would number all attempts first if you filter by worker or time.

@@ -24,7 +24,7 @@ GRANT EXECUTE ON FUNCTION
   haul.sign_stores(bigint, text, jsonb),
   haul.rescue(),
   haul.promote(integer),
-  haul.roll_up(integer), haul.prune(integer),
+  haul.roll_up(integer), haul.fold_usage(integer), haul.prune(integer),
   haul.sweep_on(integer),
   haul.clear_submissions(integer)
 TO haul_worker;
@@ -62,9 +62,10 @@ GRANT EXECUTE ON FUNCTION
   haul.known_files(text[]), haul.jobs_of_paths(text[]), haul.recorded_digests(), haul.live_jobs(text, text),
   haul.causes(text[], bigint[], jsonb),
   haul.causes(text[], bigint[], jsonb, boolean), haul.obstacle(text[], bigint[], boolean),
-  haul.obstacle(text[], bigint[]), haul.find_jobs(jsonb, text, bigint, integer, integer)
+  haul.obstacle(text[], bigint[]), haul.unfolded_usage(bigint[]), haul.find_jobs(jsonb, text, bigint, integer, integer)
 TO haul_monitor, haul_submitter, haul_worker;
 GRANT SELECT ON haul.jobs, haul.running, haul.workers, haul.received, haul.queues, haul.stores, haul.hosts,
   haul.policies, haul.attempts,
-  haul.handoffs, haul.batches, haul.failures, haul.throughput, haul.health, haul.vitals, haul.operations
+  haul.handoffs, haul.batches, haul.failures, haul.throughput, haul.usage_by_day, haul.health, haul.vitals,
+  haul.operations
 TO haul_monitor, haul_submitter, haul_worker;

@@ -40,13 +40,15 @@ struct OutputOptions: OptionGroup {
 
   /// Prints rows up to the limit, like ``print(_:_:json:note:)``. Shows a table in the user's pager if it is longer than the
   /// terminal. If the list has more rows, pass one row more than the limit: a message on standard error then says that there
-  /// are more. Another message says that a list is empty. Messages begin with `label`.
+  /// are more. Another message says that a list is empty. Messages begin with `label`. The limit does not count `last`, a row
+  /// that ends a table unless the list is empty.
   func print<Row>(
     _ rows: [Row], upTo limit: LimitOptions, label: String, _ columns: [Listing<Row>.Column],
-    json more: [Listing<Row>.Column] = [],
+    json more: [Listing<Row>.Column] = [], last: Row? = nil,
     note: @escaping @Sendable (Row) -> String? = { _ in nil }
   ) throws {
-    let text = text(Array(rows.prefix(limit.limit)), columns, more, note)
+    let end = isJSON || rows.isEmpty ? [] : [last].compactMap(\.self)
+    let text = text(rows.prefix(limit.limit) + end, columns, more, note)
     if isJSON || limit.isWhole || !Self.page(text) { try StandardStream.output.write(text) }
     if rows.isEmpty && !isJSON { StandardStream.say("\(label): none\(ConnectedPool.clause)\n") }
     if rows.count > limit.limit {

@@ -15,7 +15,7 @@ struct GrantTests {
       "heartbeat",
       "checkpoint", "unneeded_parts", "sign_stores", "tell_reach",
       "rescue", "promote", "close_store",
-      "roll_up", "prune", "sweep_on", "clear_submissions",
+      "roll_up", "fold_usage", "prune", "sweep_on", "clear_submissions",
     ]
     var callable = Dictionary(uniqueKeysWithValues: worker.map { ($0, Set(["haul_worker"])) })
     for name in [
@@ -35,7 +35,7 @@ struct GrantTests {
       "causes", "live_jobs", "names", "obstacle", "pool_id", "places", "next_start",
       "held_snapshots", "standby_snapshots",
       "open_transactions", "sees_all_sessions", "recorded_digests", "known_files", "jobs_of_paths",
-      "find_jobs", "live_progress", "progress_of", "last_pulse",
+      "find_jobs", "live_progress", "progress_of", "last_pulse", "unfolded_usage",
     ]
     for name in open {
       callable[name] = Set(roles)

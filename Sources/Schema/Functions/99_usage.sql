@@ -1,0 +1,74 @@
+-- Counts files and bytes by day and by queue, batch, host and worker. end_together() adds rows to `usage_change` that
+-- contain ids only. The leader, the session that runs maintenance, adds these rows up in `usage` under names.
+
+CREATE OR REPLACE FUNCTION haul.count_failed(p_job bigint, p_host integer, p_worker bigint) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, haul, pg_temp AS $$
+  INSERT INTO haul.usage_change (day, queue, batch, host, worker, files, failed, bytes, fetched)
+  SELECT (clock_timestamp() AT TIME ZONE 'UTC')::date, j.queue, coalesce(j.batch, 0), coalesce(p_host, j.host),
+    coalesce(p_worker, 0), 0, 1, 0, 0
+  FROM haul.job_rows(ARRAY[p_job]) j
+$$;
+COMMENT ON FUNCTION haul.count_failed(bigint, integer, bigint) IS
+  'Records in usage_change that a job has failed without a decision of end_leases(). p_host: NULL = the host of the '
+  'job''s URL. p_worker: NULL = the job failed without a worker.';
+
+-- A deleted queue has a longer name, see delete_queue(). Its files count under the name that it had, up to 40
+-- characters.
+CREATE OR REPLACE FUNCTION haul.unfolded_usage(p_changes bigint[]) RETURNS TABLE (
+  day date, kind text, name text, files bigint, failed bigint, bytes bigint, fetched bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+  SELECT n.day, n.kind, n.name, haul.whole(sum(n.files)), haul.whole(sum(n.failed)), haul.whole(sum(n.bytes)),
+    haul.whole(sum(n.fetched))
+  FROM (
+    SELECT g.day, g.kind, g.files, g.failed, g.bytes, g.fetched,
+      CASE WHEN g.id = 0 THEN '' ELSE left(coalesce(CASE g.kind
+        WHEN 'queue' THEN (
+          SELECT CASE WHEN q.deleted_at IS NULL THEN q.name ELSE regexp_replace(q.name, '\.deleted-[0-9]+$', '') END
+          FROM haul.queue q WHERE q.id = g.id)
+        WHEN 'batch' THEN (SELECT b.name FROM haul.batch b WHERE b.id = g.id)
+        WHEN 'host' THEN (SELECT h.name FROM haul.host_name h WHERE h.id = g.id)
+        ELSE (SELECT w.id || ' (' || w.machine || ')' FROM haul.worker w WHERE w.id = g.id)
+      END, g.kind || ' ' || g.id), 300) END AS name
+    FROM (
+      SELECT c.day, k.kind, k.id, sum(c.files) AS files, sum(c.failed) AS failed, sum(c.bytes) AS bytes,
+        sum(c.fetched) AS fetched
+      FROM haul.usage_change c CROSS JOIN LATERAL (
+        VALUES ('queue', c.queue::bigint), ('batch', c.batch), ('host', c.host), ('worker', c.worker)) k(kind, id)
+      WHERE c.id = ANY (coalesce(p_changes, ARRAY(SELECT a.id FROM haul.usage_change a)))
+      GROUP BY 1, 2, 3) g) n
+  GROUP BY 1, 2, 3
+$$;
+COMMENT ON FUNCTION haul.unfolded_usage(bigint[]) IS
+  'Returns the sums of files and bytes that the leader has not added up yet, with the columns of usage_by_day. An '
+  'empty name stands for jobs without a batch or without a worker. p_changes: ids of rows of usage_change; NULL = all.';
+
+CREATE OR REPLACE FUNCTION haul.fold_usage(p_limit integer) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  v_first_day date := (clock_timestamp() AT TIME ZONE 'UTC')::date - 400;
+  v_changes bigint[];
+BEGIN
+  PERFORM haul.require_read_committed();
+  DELETE FROM haul.usage u WHERE u.ctid = ANY (ARRAY(
+    SELECT o.ctid FROM haul.usage o WHERE o.day < v_first_day ORDER BY o.day LIMIT p_limit FOR UPDATE SKIP LOCKED));
+  v_changes := ARRAY(SELECT c.id FROM haul.usage_change c ORDER BY c.id LIMIT p_limit FOR UPDATE SKIP LOCKED);
+  IF v_changes = '{}' THEN
+    RETURN 0;
+  END IF;
+  -- Lock rows in key order, so that two sessions cannot deadlock.
+  INSERT INTO haul.usage AS u (day, kind, name, files, failed, bytes, fetched)
+  SELECT n.day, n.kind, n.name, n.files, n.failed, n.bytes, n.fetched FROM haul.unfolded_usage(v_changes) n
+  ORDER BY n.day, n.kind COLLATE "C", n.name COLLATE "C"
+  ON CONFLICT (day, kind, name) DO UPDATE SET files = haul.whole(u.files::numeric + excluded.files),
+    failed = haul.whole(u.failed::numeric + excluded.failed), bytes = haul.whole(u.bytes::numeric + excluded.bytes),
+    fetched = haul.whole(u.fetched::numeric + excluded.fetched);
+  DELETE FROM haul.usage_change c WHERE c.id = ANY (v_changes);
+  RETURN cardinality(v_changes);
+END
+$$;
+COMMENT ON FUNCTION haul.fold_usage(integer) IS
+  'Maintenance: deletes up to p_limit rows from usage_change and adds their numbers to the usage of each day. Also '
+  'deletes up to p_limit rows of usage that are older than 400 days. Returns the number of rows deleted from '
+  'usage_change. Concurrent calls are safe.';
