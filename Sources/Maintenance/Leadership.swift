@@ -141,9 +141,6 @@ package final class Leadership: Sendable {
       {}
       try await JobQueue(connection).sweepOn(limit: Self.promoteLimit)
       try await JobQueue(connection).clearSubmissions(limit: Self.clearLimit)
-      while try await JobQueue(connection).prune(limit: Self.promoteLimit).more,
-        ContinuousClock.now < lateEnd
-      {}
     }
     if rounds % 60 == 0 {
       try await work.withConnection {

@@ -245,7 +245,8 @@ BEGIN
       -- If the host refused only this job while its other transfers continue: how often it has done so before.
       CASE WHEN e.status = 503 AND e.error = 'http_5xx' AND e.host IS NULL AND e.retry_after IS NULL AND h.in_flight > 1
         THEN haul.refused_alone(l.job) END AS busy,
-      j.options, j.batch, j.url AS job_url, haul.url_in_use(j.url, j.options, j.mirror) AS url, j.mirror, j.path AS job_path,
+      j.options, j.batch, j.url AS job_url, haul.url_in_use(j.url, j.options, j.mirror) AS url, j.mirror,
+      j.path AS job_path,
       h.name AS host_name, greatest(h.failures, 0) AS host_failures,
       -- Ignore old trouble if the last block ended more than trouble_memory() ago: it says nothing about the host now.
       -- And a job cannot have waited for its host longer than the job exists.

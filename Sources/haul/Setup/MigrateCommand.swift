@@ -33,6 +33,7 @@ struct MigrateCommand: HaulCommand {
     """
   static let examples = [
     Example("haul migrate", "Migrates the database that PGHOST and PGDATABASE name."),
+    Example("haul migrate --check", "Fails if the schema is older than this program."),
     Example(
       "haul migrate --database postgresql://admin@db.example.org/haul",
       "Migrates the database that a URI names."),
@@ -48,15 +49,20 @@ struct MigrateCommand: HaulCommand {
       .flag(
         "force", \.isForced,
         "Replace the functions and views of a newer Haul with the older ones of this program."),
+      .flag(
+        "check", \.onlyChecks,
+        "Change nothing. Exit with 1 if the schema is missing or older than this program."),
     ] + group(\.output) + group(\.database)
 
   var rolePrefix: RolePrefixName?
   var sharesRoles = false
   var isForced = false
+  var onlyChecks = false
   var output = OutputOptions()
   var database = DatabaseOptions()
 
   func perform() async throws {
+    if onlyChecks { return try await check() }
     let report = try await database.writing.inSession.withConnection {
       try await Migrator.migrate(
         $0, roles: .init(prefix: rolePrefix?.argument, mayBeShared: sharesRoles), force: isForced)
@@ -70,5 +76,24 @@ struct MigrateCommand: HaulCommand {
       orSay: isDone
         ? "the schema of \(report.database) is up to date, at version \(report.version)"
         : "the schema of \(report.database) is now at version \(report.version)")
+  }
+
+  /// Compares the schema with this program. Takes no lock and changes nothing, so a standby will do.
+  private func check() async throws {
+    if isForced || sharesRoles || rolePrefix != nil {
+      throw ExitError(
+        .usage,
+        "--check changes nothing, so it does not accept --force, --share-roles and --role-prefix.")
+    }
+    let (isCurrent, version) = try await database.withConnection {
+      (try await Migrator.isCurrent($0), try await Migrator.version($0))
+    }
+    guard isCurrent else {
+      let state = version == nil ? "there is no schema" : "the schema is older than this program"
+      throw ExitError(.failed, "\(state). Run: haul migrate")
+    }
+    try output.print(
+      [.init("applied", .array([])), .init("refreshed", .array([]))],
+      orSay: "the schema is up to date for this program")
   }
 }

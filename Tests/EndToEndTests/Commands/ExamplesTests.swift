@@ -57,8 +57,8 @@ struct HelpExamples: Sendable, CustomTestStringConvertible {
   /// The commands that change nothing, so that their examples share one scene.
   private static let reading: Set = [
     "haul batches", "haul batch show", "haul export", "haul failures", "haul history", "haul hosts",
-    "haul host policies", "haul job", "haul jobs", "haul metrics", "haul queues", "haul store list",
-    "haul top", "haul why", "haul workers",
+    "haul host policies", "haul job", "haul jobs", "haul metrics", "haul queues", "haul report",
+    "haul store list", "haul top", "haul why", "haul workers",
   ]
 
   /// The commands whose examples end what the next example needs, so that each has a scene of its own.
