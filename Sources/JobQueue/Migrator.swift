@@ -108,6 +108,20 @@ package enum Migrator {
     try await apply(connection, Schema.naming(prefix, in: Schema.base))
   }
 
+  /// Compares the database with this program, as the owner of its schema. Changes nothing, so it also works on a standby.
+  /// Returns nil if there is no schema.
+  /// - Throws: an error if the login is no member of the owner, or if a newer schema no longer supports this program.
+  package static func check(_ connection: Connection) async throws -> Bool? {
+    let queue = JobQueue(connection)
+    guard let present = try await queue.servedVersion() else { return nil }
+    guard present == Schema.version else {
+      if present > Schema.version { try await queue.requireSchema() }
+      return present > Schema.version
+    }
+    let prefix = try await RolePrefix.present(connection) ?? Schema.defaultPrefix
+    return try await asOwner(connection, prefix) { try await isCurrent($0) }
+  }
+
   /// Returns whether the database has this program's schema, or a newer schema that still supports this program. In that case,
   /// ``migrate(_:edition:force:)`` need not run. The query takes no lock, and needs the rights of the schema's owner.
   package static func isCurrent(_ connection: Connection) async throws -> Bool {

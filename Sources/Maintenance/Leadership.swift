@@ -152,13 +152,21 @@ package final class Leadership: Sendable {
 
   /// Adds up usage and removes old jobs. This comes last in a round, because nothing else may wait for it or fail with it.
   private func keepSmall(until end: ContinuousClock.Instant) async throws {
+    var failure: (any Error)?
+    do {
+      try await work.withConnection { connection in
+        while try await JobQueue(connection).foldUsage(limit: Self.promoteLimit)
+          == Self.promoteLimit, ContinuousClock.now < end
+        {}
+      }
+    } catch {
+      failure = error
+    }
     try await work.withConnection { connection in
-      while try await JobQueue(connection).foldUsage(limit: Self.promoteLimit)
-        == Self.promoteLimit, ContinuousClock.now < end
-      {}
       while try await JobQueue(connection).prune(limit: Self.promoteLimit).more,
         ContinuousClock.now < end
       {}
     }
+    if let failure { throw failure }
   }
 }

@@ -95,7 +95,7 @@ package final class Connection: Sendable {
   /// the socket's directory instead of the host.
   package var database: String { link.database }
 
-  /// Whether the server was a standby when the connection was made. A standby only reads, and sends no notifications.
+  /// Whether the server was a standby when the connection was made. A standby accepts only reads and does not support LISTEN.
   package var isStandby: Bool { link.isStandby }
 
   /// Whether the connection has ended, by `close()` or because it was lost. An ended connection stays ended.

@@ -44,7 +44,7 @@ package struct FileVerifier: Sendable {
     io = try translating(try IOPool(threads: 1))
   }
 
-  /// Checks a file's length, and reads the whole file if a digest was recorded. `length` is nil if every length is right.
+  /// Checks a file's length, and reads the whole file if a digest was recorded. If `length` is nil, any length is accepted.
   ///
   /// - Parameter onRead: called before each MiB with the number of bytes of the file that have been read.
   package func look(
@@ -78,8 +78,8 @@ package struct FileVerifier: Sendable {
     }
   }
 
-  /// Returns why ``look(at:length:digest:onRead:)`` finds no regular file at `path` although the name exists, as a clause. Returns
-  /// nil if the name does not exist.
+  /// Returns the reason why Haul cannot open `path` as a regular file, as a clause. Returns nil if the path does not exist or is
+  /// a regular file.
   package func obstacle(at path: RelativePath) async -> String? {
     do throws(TransferError) {
       let occupant = try await io.run { () throws(TransferError) in

@@ -7,8 +7,9 @@ package enum CSVLine {
 
   private static func field(_ text: String) -> String {
     guard text.utf8.contains(where: { ",\"\r\n".utf8.contains($0) }) else { return text }
-    let parts = text.split(separator: "\"", omittingEmptySubsequences: false)
-    return "\"\(parts.joined(separator: "\"\""))\""
+    // By Unicode scalar: a quotation mark with a combining mark after it is another Character.
+    let doubled = text.unicodeScalars.map { $0 == "\"" ? "\"\"" : String($0) }
+    return "\"\(doubled.joined())\""
   }
 }
 

@@ -132,6 +132,16 @@ extension FileDescriptor {
     (try? directory(beneath: path)?.names()) ?? []
   }
 
+  /// Returns the names in the directory `path` below this one, unsorted. Returns nil if `path` is no directory or does not exist.
+  /// Follows no symbolic link.
+  package func listing(of path: String) throws(TransferError) -> [String]? {
+    switch openBeneath(path, O_RDONLY | O_DIRECTORY) {
+    case .success(let directory): try directory.names()
+    case .failure(let error) where [ENOTDIR, ENOENT, ELOOP].contains(error.number): nil
+    case .failure(let error): throw .file(error.number, "cannot list the directory")
+    }
+  }
+
   /// Removes the directory `path` (rmdir(2)). Follows no symbolic link on the way to the parent directory. Returns true if the
   /// directory is removed or does not exist, and false if it is not empty.
   package func removeDirectory(_ path: String) -> Bool {

@@ -4,7 +4,7 @@ import Postgres
 /// Files and bytes by day.
 extension JobQueue {
   /// Adds up to `limit` recorded changes to the usage of each day, and removes usage that is older than 400 days. Returns the
-  /// number of these changes.
+  /// number of changes that it added up.
   package func foldUsage(limit: Int) async throws -> Int {
     try await call("SELECT haul.fold_usage($1::int)", [limit])
   }

@@ -1,4 +1,4 @@
-/// What the usage of the pool is counted by.
+/// How usage is grouped.
 package enum UsageKind: String, Sendable, CaseIterable {
   case queue, batch, host, worker
   /// By day, for one name or for all.
@@ -33,7 +33,7 @@ package struct UsageReport: Sendable, Decodable, Equatable {
 /// Selects the usage to report.
 package struct UsageSelector: Sendable {
   package var by: UsageKind
-  /// Counts only what has this name. It must be a name of the kind `by`, or of any kind if `by` is `day`.
+  /// Counts only this queue, batch or host. It must be a name of the kind `by`, or of any kind if `by` is `day`.
   package var only: (kind: UsageKind, name: String)?
   /// The first day: the day of this time, in seconds since 1970.
   package var since: Double

@@ -60,56 +60,70 @@ COMMENT ON FUNCTION haul.ensure_partitions(bigint) IS
   'partitions of each table. Call it before you take any other lock. Raises HA004 if p_ids_ahead needs more than 100 '
   'partitions.';
 
--- A plan that PostgreSQL keeps, a generic plan, locks every partition, however few it reads. With hundreds of
--- partitions each call would take milliseconds, and a few concurrent calls would fill the server's table of locks. So
--- the functions that workers call read job and attempt only through the functions below and through functions with the
--- setting force_custom_plan. They give the ids as an array, so that the planner leaves out the other partitions.
+-- A generic plan, which PostgreSQL keeps, locks every partition, even partitions that it does not read. With hundreds
+-- of partitions each call would take milliseconds, and a few concurrent calls would fill the server's table of locks.
+-- So the functions that workers call read job and attempt only through job_rows() and attempt_rows(), and through
+-- functions with the setting force_custom_plan. For an array of ids of one partition, the planner leaves out the
+-- others.
+
+CREATE OR REPLACE FUNCTION haul.by_partition(p_jobs bigint[]) RETURNS TABLE (jobs bigint[])
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT array_agg(u.job) FROM unnest(p_jobs) AS u(job) WHERE u.job IS NOT NULL GROUP BY u.job / haul.partition_size()
+$$;
+COMMENT ON FUNCTION haul.by_partition(bigint[]) IS
+  'Returns the ids as one array for each partition that contains them.';
 
 CREATE OR REPLACE FUNCTION haul.job_rows(p_jobs bigint[]) RETURNS SETOF haul.job
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET plan_cache_mode = force_custom_plan
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+DECLARE
+  v_jobs bigint[];
 BEGIN
-  -- The planner would leave out no partition for an empty array.
-  IF p_jobs <> '{}' THEN
-    RETURN QUERY SELECT j.* FROM haul.job j WHERE j.id = ANY (p_jobs);
-  END IF;
+  FOR v_jobs IN SELECT n.jobs FROM haul.by_partition(p_jobs) n LOOP
+    RETURN QUERY SELECT j.* FROM haul.job j WHERE j.id = ANY (v_jobs);
+  END LOOP;
 END
 $$;
 COMMENT ON FUNCTION haul.job_rows(bigint[]) IS
   'Returns the rows of these jobs in the table job, in no particular order. Locks only the partitions that contain '
   'these ids.';
 
-CREATE OR REPLACE FUNCTION haul.count_attempts(p_jobs bigint[]) RETURNS integer[]
+CREATE OR REPLACE FUNCTION haul.attempt_rows(p_jobs bigint[]) RETURNS SETOF haul.attempt
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET plan_cache_mode = force_custom_plan
-SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = on AS $$
+SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+DECLARE
+  v_jobs bigint[];
 BEGIN
-  IF p_jobs = '{}' THEN
-    RETURN '{}';
-  END IF;
+  FOR v_jobs IN SELECT n.jobs FROM haul.by_partition(p_jobs) n LOOP
+    RETURN QUERY SELECT a.* FROM haul.attempt a WHERE a.job = ANY (v_jobs);
+  END LOOP;
+END
+$$;
+COMMENT ON FUNCTION haul.attempt_rows(bigint[]) IS
+  'Returns the attempts of these jobs, in no particular order. Locks only the partitions that contain these ids.';
+
+CREATE OR REPLACE FUNCTION haul.count_attempts(p_jobs bigint[]) RETURNS integer[]
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET enable_hashjoin = on AS $$
+BEGIN
   RETURN ARRAY(SELECT coalesce(c.attempts, 0) FROM unnest(p_jobs) WITH ORDINALITY AS u(job, nth)
-    LEFT JOIN (SELECT a.job, count(*)::integer AS attempts FROM haul.attempt a
-      WHERE a.job = ANY (p_jobs) GROUP BY a.job) c ON c.job = u.job
+    LEFT JOIN (SELECT a.job, count(*)::integer AS attempts FROM haul.attempt_rows(p_jobs) a GROUP BY a.job) c
+      ON c.job = u.job
     ORDER BY u.nth);
 END
 $$;
 COMMENT ON FUNCTION haul.count_attempts(bigint[]) IS
-  'Returns how many attempts each job has had, in the order of p_jobs. Locks only the partitions that contain these '
-  'ids.';
+  'Returns how many attempts each job has had, in the order of p_jobs.';
 
 CREATE OR REPLACE FUNCTION haul.attempt_notes(p_jobs bigint[]) RETURNS jsonb
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET plan_cache_mode = force_custom_plan
-SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
-  IF p_jobs = '{}' THEN
-    RETURN '{}';
-  END IF;
   RETURN (SELECT coalesce(jsonb_object_agg(n.job, n.notes), '{}') FROM (
     SELECT a.job, jsonb_strip_nulls(jsonb_build_object('changes', sum(a.changes) FILTER (WHERE NOT a.forgiven),
       'rescued', CASE WHEN bool_or(a.result IN ('rescued', 'paused', 'cancelled')) THEN true END)) AS notes
-    FROM haul.attempt a WHERE a.job = ANY (p_jobs) GROUP BY a.job) n);
+    FROM haul.attempt_rows(p_jobs) a GROUP BY a.job) n);
 END
 $$;
 COMMENT ON FUNCTION haul.attempt_notes(bigint[]) IS
   'Returns what a worker must know about the earlier attempts of these jobs: {"job id": {"changes": how often the '
   'source''s file has changed, "rescued": true if an attempt was rescued, paused or cancelled}}. Leaves out jobs '
-  'without an attempt. Locks only the partitions that contain these ids.';
+  'without an attempt.';

@@ -1,5 +1,5 @@
--- The tables progress and pulse are unlogged, so a standby has no copy of them, and PostgreSQL refuses each query there
--- that names them. Views therefore read them only through these functions.
+-- The tables progress and pulse are unlogged, so a standby has no copy of them, and PostgreSQL refuses queries on these
+-- tables there. Views therefore read them only through these functions.
 
 CREATE OR REPLACE FUNCTION haul.live_progress() RETURNS SETOF haul.progress
 LANGUAGE plpgsql STABLE ROWS 100 SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$

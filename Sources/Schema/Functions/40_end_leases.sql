@@ -169,27 +169,38 @@ COMMENT ON FUNCTION haul.lock_leases(bigint, jsonb) IS
   'not the token of the job''s current lease. p_worker: locks only leases of this worker; NULL = of any worker. '
   'Returns the ctids of the locked leases, or NULL if there are none.';
 
-CREATE OR REPLACE FUNCTION haul.attempt_history(
-  p_job bigint, OUT failures integer, OUT rescues integer, OUT trouble interval, OUT tries integer)
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET plan_cache_mode = force_custom_plan AS $$
+CREATE OR REPLACE FUNCTION haul.attempt_histories(p_jobs bigint[]) RETURNS TABLE (
+  job bigint, failures integer, rescues integer, trouble interval, tries integer)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
-  SELECT count(*) FILTER (WHERE a.result = 'failed' AND a.charged),
-    count(*) FILTER (WHERE a.result = 'rescued' AND a.charged),
-    clock_timestamp() - min(a.ended_at) FILTER (WHERE a.is_vain), count(*)
-      FILTER (WHERE a.is_vain AND haul.disposition(a.error) = 'host')
-  INTO failures, rescues, trouble, tries
+  RETURN QUERY SELECT a.job, count(*) FILTER (WHERE a.result = 'failed' AND a.charged)::integer,
+    count(*) FILTER (WHERE a.result = 'rescued' AND a.charged)::integer,
+    clock_timestamp() - min(a.ended_at) FILTER (WHERE a.is_vain),
+    count(*) FILTER (WHERE a.is_vain AND haul.disposition(a.error) = 'host')::integer
   FROM (
     SELECT n.*, haul.disposition(n.error) IN ('host', 'worker') AND n.token > coalesce(
-      (SELECT max(o.token) FROM haul.attempt o WHERE o.job = p_job
-       AND coalesce(haul.disposition(o.error) NOT IN ('host', 'worker'), true)), 0) AS is_vain
-    FROM haul.attempt n WHERE n.job = p_job AND NOT n.forgiven) a;
+      max(n.token) FILTER (WHERE coalesce(haul.disposition(n.error) NOT IN ('host', 'worker'), true))
+        OVER (PARTITION BY n.job), 0) AS is_vain
+    FROM haul.attempt_rows(p_jobs) n) a
+  WHERE NOT a.forgiven GROUP BY a.job;
+END
+$$;
+COMMENT ON FUNCTION haul.attempt_histories(bigint[]) IS
+  'Summarises the attempts of each job. Ignores forgiven attempts, which no longer count, and leaves out jobs without '
+  'others. failures and rescues: how many failures and rescues count against the job. trouble: the time since the '
+  'job''s attempts began to fail, one after another, because of the host or a worker; NULL = the last attempt did not '
+  'fail in this way. tries: how many attempts since then failed because of the host.';
+
+CREATE OR REPLACE FUNCTION haul.attempt_history(
+  p_job bigint, OUT failures integer, OUT rescues integer, OUT trouble interval, OUT tries integer)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
+BEGIN
+  SELECT coalesce(sum(h.failures), 0), coalesce(sum(h.rescues), 0), max(h.trouble), coalesce(sum(h.tries), 0)
+  INTO failures, rescues, trouble, tries FROM haul.attempt_histories(ARRAY[p_job]) h;
 END
 $$;
 COMMENT ON FUNCTION haul.attempt_history(bigint) IS
-  'Summarises the attempts of a job. Ignores forgiven attempts, which no longer count. failures and rescues: how many '
-  'failures and rescues count against the job. trouble: the time since the job''s attempts began to fail, one after '
-  'another, because of the host or a worker; NULL = the last attempt did not fail in this way. tries: how many '
-  'attempts since then failed because of the host.';
+  'Returns the numbers of attempt_histories() for one job, with 0 for a job without attempts that count.';
 
 CREATE OR REPLACE FUNCTION haul.refused_alone(p_job bigint) RETURNS integer
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET plan_cache_mode = force_custom_plan AS $$
@@ -220,6 +231,12 @@ DECLARE
   -- PostgreSQL would keep that plan.
   v_jobs bigint[] := ARRAY(SELECT l.job FROM unnest(p_leases) AS u(place)
     CROSS JOIN LATERAL (SELECT k.job FROM haul.lease k WHERE k.ctid = u.place OFFSET 0) l);
+  -- The histories of the jobs that did not complete, by id. One call for each job would take longer.
+  v_past jsonb := (SELECT coalesce(jsonb_object_agg(h.job, jsonb_build_object('failures', h.failures,
+      'rescues', h.rescues, 'trouble', extract(epoch FROM h.trouble), 'tries', h.tries)), '{}')
+    FROM haul.attempt_histories(ARRAY(
+      SELECT e.job FROM jsonb_to_recordset(p_endings) AS e(job bigint, result text)
+      WHERE e.result <> 'completed' AND e.job = ANY (v_jobs))) h);
 BEGIN
   RETURN QUERY WITH endings AS MATERIALIZED (
     -- Shorten, limit or drop values that are out of range.
@@ -284,8 +301,11 @@ BEGIN
     UNION ALL
     SELECT d.state, d.charged, d.delay, d.error, d.host_delay, past.rescues, past.trouble, past.failures
     FROM (
-      SELECT a.failures, a.rescues, a.tries, greatest(a.trouble, clock_timestamp() - n.trouble_since) AS trouble
-      FROM haul.attempt_history(n.job) a) past
+      SELECT coalesce((a.past ->> 'failures')::integer, 0) AS failures,
+        coalesce((a.past ->> 'rescues')::integer, 0) AS rescues, coalesce((a.past ->> 'tries')::integer, 0) AS tries,
+        greatest(make_interval(secs => (a.past ->> 'trouble')::double precision),
+          clock_timestamp() - n.trouble_since) AS trouble
+      FROM (SELECT v_past -> n.job::text AS past) a) past
     CROSS JOIN LATERAL haul.decide(n.result, n.command, n.error,
       past.failures, coalesce(haul.number_option(n.options, 'max_attempts'), 5), past.rescues,
       coalesce(haul.number_option(n.options, 'max_rescues'), 3),

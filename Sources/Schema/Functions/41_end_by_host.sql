@@ -80,7 +80,7 @@ COMMENT ON FUNCTION haul.end_each(bigint, jsonb) IS
   'an error of SQLSTATE class 22, 23 or 54. Raises other errors, such as a full disk or a deadlock, because they are '
   'not the job''s fault. Stops if another session has locked the host.';
 
--- The job's own data may have caused the error, so this function does not read them.
+-- The job's own data may have caused the error, so this function reads no URL, path or options.
 CREATE OR REPLACE FUNCTION haul.set_aside(p_worker bigint, p_job jsonb, p_token jsonb, p_reason text) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -114,7 +114,8 @@ END
 $$;
 COMMENT ON FUNCTION haul.set_aside(bigint, jsonb, jsonb, text) IS
   'Fails a job whose data raise errors, with the error class internal and the message p_reason. Deletes the job''s '
-  'saved progress and its lease, so that another job of the host may start. Reads only the lease. Returns the same as '
+  'saved progress and its lease, so that another job of the host may start. Reads only the lease, and the job''s '
+  'queue and batch. Returns the same as '
   'end_leases(); [] if p_token is not the token of the job''s current lease.';
 
 -- work() calls the next two functions for leases that end_leases() has not ended.
@@ -125,6 +126,9 @@ SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS
 DECLARE
   v_jobs bigint[] := ARRAY(SELECT e.job FROM haul.ending_keys(p_endings) e WHERE e.job IS NOT NULL);
 BEGIN
+  IF v_jobs = '{}' THEN
+    RETURN;
+  END IF;
   WITH noted AS (
     UPDATE haul.attempt a SET fetched = greatest(a.fetched, haul.bytes_of((k.ending ->> 'fetched')::bigint))
     FROM (
@@ -177,7 +181,7 @@ BEGIN
       WHEN s.job IS NOT NULL THEN 'scheduled' WHEN d.job IS NOT NULL THEN 'paused'
       WHEN r.instance <> 0 THEN 'interrupted' WHEN r.job IS NOT NULL THEN 'queued' END,
     'cause', coalesce(CASE WHEN o.state <> 'completed' THEN o.error END, a.error),
-    'delay', CASE WHEN o.job IS NULL AND l.job IS NULL
+    'delay', CASE WHEN s.job IS NOT NULL AND o.job IS NULL AND l.job IS NULL
       THEN extract(epoch FROM greatest(s.run_at - clock_timestamp(), '0')) END)), '[]')
   FROM jsonb_to_recordset(p_endings) AS e(job bigint, token bigint)
   JOIN haul.attempt a ON a.job = e.job AND a.token = e.token AND a.job = ANY (v_jobs)

@@ -7,7 +7,7 @@ SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS
 DECLARE
   v_now timestamptz;
   v_draining boolean;
-  -- Workers of earlier versions report no rates of their own; then the jobs tell the batches.
+  -- Workers of earlier versions send no p_received. For them, look up the batches of the jobs.
   v_jobs bigint[] := CASE WHEN p_received IS NULL
     THEN ARRAY(SELECT e.job FROM jsonb_to_recordset(p_holding) AS e(job bigint) WHERE e.job IS NOT NULL) END;
 BEGIN

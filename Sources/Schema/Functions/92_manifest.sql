@@ -5,6 +5,9 @@ RETURNS TABLE (job bigint, store text, path text, url text, bytes bigint, digest
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
+  IF p_selector <> '{}' AND p_after <= 0 THEN
+    PERFORM haul.check_selector(p_selector);
+  END IF;
   RETURN QUERY
   SELECT j.id, s.name, coalesce(o.path, j.path),
     CASE WHEN p_complete THEN haul.url_in_use(j.url, j.options, j.mirror)

@@ -1,5 +1,6 @@
--- Counts files and bytes by day and by queue, batch, host and worker. end_together() adds rows to `usage_change` that
--- contain ids only. The leader, the session that runs maintenance, adds these rows up in `usage` under names.
+-- Counts files and bytes by day and by queue, batch, host and worker. end_together(), count_failed() and note_fetched()
+-- add rows to `usage_change` that contain ids only. The leader, the session that runs maintenance, adds these rows up
+-- in `usage` under names.
 
 CREATE OR REPLACE FUNCTION haul.count_failed(p_job bigint, p_host integer, p_worker bigint) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -52,8 +53,10 @@ DECLARE
 BEGIN
   PERFORM haul.require_read_committed();
   DELETE FROM haul.usage u WHERE u.ctid = ANY (ARRAY(
-    SELECT o.ctid FROM haul.usage o WHERE o.day < v_first_day ORDER BY o.day LIMIT p_limit FOR UPDATE SKIP LOCKED));
-  v_changes := ARRAY(SELECT c.id FROM haul.usage_change c ORDER BY c.id LIMIT p_limit FOR UPDATE SKIP LOCKED);
+    SELECT o.ctid FROM haul.usage o WHERE o.day < v_first_day ORDER BY o.day LIMIT greatest(p_limit, 0)
+    FOR UPDATE SKIP LOCKED));
+  v_changes := ARRAY(SELECT c.id FROM haul.usage_change c ORDER BY c.id LIMIT greatest(p_limit, 0)
+    FOR UPDATE SKIP LOCKED);
   IF v_changes = '{}' THEN
     RETURN 0;
   END IF;

@@ -16,8 +16,8 @@ CREATE TABLE IF NOT EXISTS haul.usage (
   PRIMARY KEY (day, kind, name)
 ) WITH (fillfactor = 50);
 
--- The end of an attempt adds rows here, and the leader adds them up in `usage`. Batch 0 = without a batch; worker 0 =
--- without a worker.
+-- end_together(), count_failed() and note_fetched() add rows here, and the leader adds them up in `usage`. Batch 0 =
+-- without a batch; worker 0 = without a worker.
 CREATE TABLE IF NOT EXISTS haul.usage_change (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   day date NOT NULL,
@@ -31,5 +31,5 @@ CREATE TABLE IF NOT EXISTS haul.usage_change (
   fetched bigint NOT NULL
 );
 
--- Its result has another column.
+-- decide_endings() now returns another column, so PostgreSQL cannot replace it in place.
 DROP FUNCTION IF EXISTS haul.decide_endings(tid[], jsonb);

@@ -198,8 +198,9 @@ SELECT 'last_round', NULL, extract(epoch FROM clock_timestamp() - p.round_at)::d
 FROM haul.last_pulse() p
 UNION ALL
 SELECT 'changes_to_add', NULL, c.changes, 'rows', c.changes > 100000,
-  'changes to batch totals that the leader has not added up yet, counted up to 100,001'
-FROM (SELECT count(*) AS changes FROM (SELECT FROM haul.batch_change LIMIT 100001) n) c
+  'changes to batch totals and usage that the leader has not added up yet, counted up to 100,001 each'
+FROM (SELECT (SELECT count(*) FROM (SELECT FROM haul.batch_change LIMIT 100001) n)
+  + (SELECT count(*) FROM (SELECT FROM haul.usage_change LIMIT 100001) n) AS changes) c
 UNION ALL
 SELECT 'set_aside', NULL, c.jobs, 'jobs', c.jobs > 0,
   'jobs that failed as internal within the last day because their data raised errors in the database'

@@ -40,8 +40,8 @@ struct OutputOptions: OptionGroup {
 
   /// Prints rows up to the limit, like ``print(_:_:json:note:)``. Shows a table in the user's pager if it is longer than the
   /// terminal. If the list has more rows, pass one row more than the limit: a message on standard error then says that there
-  /// are more. Another message says that a list is empty. Messages begin with `label`. The limit does not count `last`, a row
-  /// that ends a table unless the list is empty.
+  /// are more. Another message says that a list is empty. Messages begin with `label`. `last` is printed
+  /// below the rows of a table, and does not count towards the limit. An empty list does not show it.
   func print<Row>(
     _ rows: [Row], upTo limit: LimitOptions, label: String, _ columns: [Listing<Row>.Column],
     json more: [Listing<Row>.Column] = [], last: Row? = nil,

@@ -37,12 +37,12 @@ extension ExportCommand {
       if let store { try Self.requireStore(store, among: try await queue.stores()) }
       var selector = selectors.selector(ids: ids)
       selector.state = nil
-      try StandardStream.output.write(writer.heading)
       var last: Int64 = 0
+      // The heading comes with the first page, so that a wrong selector prints nothing.
+      var lines = writer.heading
       while true {
         let rows = try await queue.manifest(
           selector, store: store, showsSecrets: showsSecrets, after: last, limit: Self.page)
-        var lines = ""
         for row in rows {
           guard let line = writer.line(of: ManifestEntry(row)) else {
             withoutDigest += 1
@@ -52,6 +52,7 @@ extension ExportCommand {
           lines += line
         }
         try StandardStream.output.write(lines)
+        lines = ""
         guard let end = rows.last?.job, rows.count == Self.page else { return }
         last = end
       }

@@ -19,7 +19,7 @@ struct ExportCommand: HaulCommand {
     With --manifest, Haul lists the files of completed jobs instead, so that others can check their copies. \
     'sha256sum -c' and 'haul verify --manifest' read the format sha256sums. JSON lines and CSV contain path, \
     length, digest, URL, validator (ETag or Last-Modified), the time when the job completed, store and job. \
-    A manifest does not contain jobs that Haul has removed, and files that another job has replaced. It hides \
+    A manifest leaves out removed jobs, replaced files, and files of jobs that download again. It hides \
     signatures of URLs, unless you use --complete-urls.
     """
   static let examples = [

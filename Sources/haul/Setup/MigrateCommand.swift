@@ -51,7 +51,8 @@ struct MigrateCommand: HaulCommand {
         "Replace the functions and views of a newer Haul with the older ones of this program."),
       .flag(
         "check", \.onlyChecks,
-        "Change nothing. Exit with 1 if the schema is missing or older than this program."),
+        "Change nothing. Exit with 1 if the schema is missing or older than this program. Needs a member of \(PoolRole.admin.name(RolePrefix.usual))."
+      ),
     ] + group(\.output) + group(\.database)
 
   var rolePrefix: RolePrefixName?
@@ -78,18 +79,16 @@ struct MigrateCommand: HaulCommand {
         : "the schema of \(report.database) is now at version \(report.version)")
   }
 
-  /// Compares the schema with this program. Takes no lock and changes nothing, so a standby will do.
+  /// Compares the schema with this program. Changes nothing, so it also works on a standby.
   private func check() async throws {
     if isForced || sharesRoles || rolePrefix != nil {
       throw ExitError(
         .usage,
         "--check changes nothing, so it does not accept --force, --share-roles and --role-prefix.")
     }
-    let (isCurrent, version) = try await database.withConnection {
-      (try await Migrator.isCurrent($0), try await Migrator.version($0))
-    }
-    guard isCurrent else {
-      let state = version == nil ? "there is no schema" : "the schema is older than this program"
+    let isCurrent = try await database.withConnection { try await Migrator.check($0) }
+    guard isCurrent == true else {
+      let state = isCurrent == nil ? "there is no schema" : "the schema is older than this program"
       throw ExitError(.failed, "\(state). Run: haul migrate")
     }
     try output.print(

@@ -14,7 +14,7 @@ struct VerifyManifestRun {
   let problems = LineProblems()
   private(set) var tally = VerifyTally()
   /// The paths in the manifest; nil without a search for other files.
-  private var named: Set<String>?
+  private var named: Set<[UInt8]>?
 
   /// Opens the directory. With `findsExtra`, ``compare()`` also looks for files that the manifest does not name. It then keeps
   /// all paths of the manifest in memory.
@@ -40,13 +40,17 @@ struct VerifyManifestRun {
     }
     tally.wrongLines = problems.count
     guard let named else { return }
-    let extra = try await IOPool(threads: 1).run { [root] in Self.files(below: root, besides: named)
+    let others = try await IOPool(threads: 1).run { [root] in
+      Self.others(below: root, besides: named)
     }
-    for path in extra.sorted() { tally.addExtra(path) }
+    for path in others.files.sorted() { tally.addExtra(path) }
+    for (path, reason) in others.closed.sorted(by: { $0.0 < $1.0 }) {
+      tally.addClosed(path, reason)
+    }
   }
 
   private mutating func compare(_ file: ManifestFile) async {
-    named?.insert(file.path.description)
+    named?.insert(Array(file.path.description.utf8))
     var verdict = await verifier.look(at: file.path, length: file.length, digest: file.digest) {
       [progress] bytes in
       progress.show { $0.read(bytes, at: .now) }
@@ -62,21 +66,25 @@ struct VerifyManifestRun {
     }
   }
 
-  /// Returns the paths of all files below a directory except those in `named`. Leaves out `.haul`, where a store keeps its own
-  /// files. Follows no symbolic link.
-  private static func files(below root: FileDescriptor, besides named: Set<String>) -> [String] {
-    var found: [String] = []
-    var directories = ["."]
-    while let directory = directories.popLast() {
-      for name in root.names(in: directory) where directory != "." || name != ".haul" {
-        let path = directory == "." ? name : "\(directory)/\(name)"
-        if root.directory(beneath: path) != nil {
-          directories.append(path)
-        } else if !named.contains(path) {
-          found.append(path)
+  /// Returns the paths of all files below a directory except those in `named`, and the directories that cannot be listed, with
+  /// the reasons. Leaves out `.haul`, where a store keeps its own files. Follows no symbolic link.
+  private static func others(
+    below root: FileDescriptor, besides named: Set<[UInt8]>
+  ) -> (files: [String], closed: [(String, String)]) {
+    var files: [String] = []
+    var closed: [(String, String)] = []
+    var paths = ["."]
+    while let path = paths.popLast() {
+      do throws(TransferError) {
+        if let names = try root.listing(of: path) {
+          paths += path == "." ? names.filter { $0 != ".haul" } : names.map { "\(path)/\($0)" }
+        } else if !named.contains(Array(path.utf8)) {
+          files.append(path)
         }
+      } catch {
+        closed.append((path, error.message))
       }
     }
-    return found
+    return (files, closed)
   }
 }

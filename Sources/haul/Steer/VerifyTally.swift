@@ -98,6 +98,12 @@ struct VerifyTally: Sendable {
     faults.append(FaultyFile(number: nil, path: path, fault: "not in the manifest"))
   }
 
+  /// Adds a directory that cannot be listed, with the reason.
+  mutating func addClosed(_ path: String, _ reason: String) {
+    unreadable += 1
+    faults.append(FaultyFile(number: nil, path: path, fault: "unreadable: \(reason)"))
+  }
+
   mutating func addOther(_ store: String) { others[store, default: 0] += 1 }
 
   private var right: Int { byDigest + byLength }

@@ -35,7 +35,7 @@ struct ReportCommand: HaulCommand {
         "since", "<time>", \.since,
         "Count from the day of this time: a duration before now such as 7d, or a time such as 2026-11-21T18:00:00Z."
       ),
-      .value("by", "<kind>", \.by, "What each line of the report stands for."),
+      .value("by", "<kind>", \.by, "Group by queue, batch, host, worker or day."),
       .value("queue", "<name>", \.queue, "Count only this queue, with --by queue or --by day.")
         .from(.names("queue")),
       .value("batch", "<name>", \.batch, "Count only this batch, with --by batch or --by day.")

@@ -17,6 +17,11 @@ struct MigrateCheckTests {
           == "haul migrate: the schema is older than this program. Run: haul migrate")
       #expect(
         try await pool.value("SELECT count(*) FROM haul.repeatable WHERE digest = 'other'") > 0)
+      try await pool.database.withLogin("haul_monitor") { login in
+        let stranger = try await pool.haul(
+          ["migrate", "--check"], environment: ["HAUL_DATABASE_URL": login.conninfo])
+        #expect(stranger.exit == .code(77), "\(stranger)")
+      }
       try await pool.command("migrate")
       #expect(try await pool.haul(["migrate", "--check"]).exit == .code(0))
       try await pool.admin.execute("DROP SCHEMA haul CASCADE")

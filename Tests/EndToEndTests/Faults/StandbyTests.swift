@@ -53,7 +53,7 @@ import Testing
     try relay.lead(to: standby.database)
     _ = try await pool.admin.query(Self.endSessions)
     try await cutOff(worker)
-    // Commands that write nothing work there, without the progress of what runs.
+    // Commands that write nothing work there, without the progress of running transfers.
     for command in [
       ["store", "list"], ["host", "policies"], ["export"], ["jobs"],
       ["jobs", "--state", "running"], ["job", "1"], ["batches"], ["why"], ["failures"], ["history"],

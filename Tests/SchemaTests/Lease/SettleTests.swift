@@ -28,6 +28,32 @@ struct SettleTests {
     }
   }
 
+  @Test func `a repeated call returns the states, causes and delays of the first`() async throws {
+    try await Pool.open { pool in
+      try await pool.submit(4)
+      try await pool.jobs.setHost("*", cap: 10)
+      let worker = try await pool.worker()
+      let leases = try await worker.claim(4)
+      try await pool.execute(
+        "UPDATE haul.lease SET command = 'pause' WHERE job = $1", [leases[3].job])
+      let results: [(LeaseEnding.Result, ErrorClass?)] = [
+        (.completed, nil), (.failed, ErrorClass(rawValue: "http_404")), (.released, nil),
+        (.released, nil),
+      ]
+      let endings = zip(leases, results).map { lease, result in
+        var ending = LeaseEnding(job: lease.job, token: lease.token, result: result.0)
+        ending.error = result.1
+        return ending
+      }
+      let first = try await worker.call(endings).settled.sorted { $0.job < $1.job }
+      let again = try await worker.repeatCall(endings).settled.sorted { $0.job < $1.job }
+      #expect(first.map(\.state) == ["completed", "failed", "queued", "paused"])
+      #expect(again.map(\.state) == first.map(\.state))
+      #expect(again.map(\.cause) == first.map(\.cause))
+      #expect(again.map { $0.delay == nil } == first.map { $0.delay == nil })
+    }
+  }
+
   /// A worker that lists a lease twice would otherwise repeat the failing call for ever.
   @Test func `an ending listed twice counts once`() async throws {
     try await Pool.open { pool in
