@@ -42,7 +42,7 @@ package final class IOPool: Sendable {
 
 /// A first-in, first-out queue. A thread that finds no work sleeps.
 ///
-/// At most one thread is waking up at any time. That thread wakes the next one if more work is waiting. Waking a thread costs
+/// Until the queue is closed, at most one thread is waking up at any time. That thread wakes the next one if more work is waiting. Waking a thread costs
 /// more than many pieces of work, and threads that are awake often take the work first.
 private final class IOQueue: Sendable {
   private struct State {

@@ -41,22 +41,18 @@ package struct ListReader: AsyncSequence, Sendable {
   /// An iterator that reads the list once.
   package struct Iterator: AsyncIteratorProtocol, Sendable {
     private enum Stage: Sendable {
-      case unopened
-      case reading(BlockingFile)
+      case reading
       /// All bytes have been read, but the splitter may still hold lines.
       case ended
       case finished
     }
 
-    /// The number of bytes to request with one read.
-    private static let pieceSize = 256 << 10
-
-    private let source: ListSource
+    private var pieces: TextPieces
     private var cutter: ListCutter
-    private var stage = Stage.unopened
+    private var stage = Stage.reading
 
     init(source: ListSource, choices: ListChoices) {
-      self.source = source
+      pieces = TextPieces(source)
       cutter = ListCutter(name: source.name, choices)
     }
 
@@ -68,27 +64,18 @@ package struct ListReader: AsyncSequence, Sendable {
       while true {
         if let item = cutter.next() { return item }
         switch stage {
-        case .unopened:
-          let file = try await BlockingFile.open(source)
-          let piece = try await file.read(atMost: Self.pieceSize)
-          if let fault = TextCheck.fault(of: piece) { throw .noText(fault) }
-          take(piece, of: file)
-        case .reading(let file): take(try await file.read(atMost: Self.pieceSize), of: file)
+        case .reading:
+          if let piece = try await pieces.next() {
+            cutter.append(piece)
+          } else {
+            cutter.end()
+            stage = .ended
+          }
         case .ended:
           if let item = cutter.last() { return item }
           stage = .finished
         case .finished: return nil
         }
-      }
-    }
-
-    private mutating func take(_ piece: [UInt8], of file: BlockingFile) {
-      if piece.isEmpty {
-        cutter.end()
-        stage = .ended
-      } else {
-        cutter.append(piece)
-        stage = .reading(file)
       }
     }
   }

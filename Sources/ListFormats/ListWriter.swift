@@ -35,7 +35,7 @@ package struct ListWriter: Sendable {
           field.value(in: entry).map { "\"\(field.name)\":\(Self.json($0))" }
         }.joined(separator: ",") + "}\n"
     case .csv:
-      ListField.allCases.map { Self.csv($0.value(in: entry)?.written ?? "") }
+      ListField.allCases.map { CSVLine.field($0.value(in: entry)?.written ?? "") }
         .joined(separator: ",") + "\n"
     }
   }
@@ -74,11 +74,5 @@ package struct ListWriter: Sendable {
       }
     }
     return written + "\""
-  }
-
-  private static func csv(_ text: String) -> String {
-    guard text.utf8.contains(where: { ",\"\r\n".utf8.contains($0) }) else { return text }
-    let doubled = text.split(separator: "\"", omittingEmptySubsequences: false)
-    return "\"\(doubled.joined(separator: "\"\""))\""
   }
 }

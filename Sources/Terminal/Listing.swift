@@ -57,7 +57,8 @@ package struct Listing<Row>: Sendable {
     }
   }
 
-  let columns: [Column]
+  /// The columns, from left to right.
+  package let columns: [Column]
   private let note: @Sendable (Row) -> String?
 
   /// Creates a list with these columns, from left to right. In a table, the text of `note` is indented below its row.

@@ -65,7 +65,7 @@ def settle(world, limit, longest=300):
                 book.violation(
                     "settled", f"{left} jobs have not ended {time.time() - begin:.0f} s after all was healed; {held} held, {scheduled} scheduled")
                 return
-            time.sleep(0.5)
+            time.sleep(0.5)  # no event reports that the last job has ended
 
 
 def finish(world, watcher, limit, longest=300):
@@ -274,7 +274,7 @@ def check_totals(world, session):
     """Checks that Haul adds up all changes of batches soon after the last change."""
     deadline = time.time() + 30
     while (count := session.run("SELECT count(*) FROM haul.batch_change")[0][0]) and time.time() < deadline:
-        time.sleep(0.5)
+        time.sleep(0.5)  # no event reports that the leader has added up
     if count:
         world.ledger.violation("totals not added up", f"{count} changes are not added up 30 s after the last job has ended")
 

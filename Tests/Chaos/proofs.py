@@ -46,7 +46,7 @@ def until(what, condition, limit=60):
     while not condition():
         if time.time() > deadline:
             raise RuntimeError(f"{what} has not come about in {limit} s")
-        time.sleep(0.1)
+        time.sleep(0.1)  # the condition is a question to the database
 
 
 def leases(stage):

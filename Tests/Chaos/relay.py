@@ -30,7 +30,7 @@ class Relay:
         try:
             while data := source.recv(65536):
                 if self.delay:
-                    time.sleep(self.delay)
+                    time.sleep(self.delay)  # this pause is the latency that the relay adds
                 # ReadyForQuery ends the server's reply to a statement: its effect is committed by now.
                 if is_reply and self.loses and data.endswith(b"Z\0\0\0\5I"):
                     self.lost += 1

@@ -86,7 +86,7 @@ class Server:
                 while session.run("SELECT sync_state FROM pg_stat_replication") != [("sync",)]:
                     if time.time() > deadline:
                         raise RuntimeError("the standby does not follow")
-                    time.sleep(0.1)
+                    time.sleep(0.1)  # no event reports that the standby follows
                 time.sleep(1)  # each session notices the change at a different time
         return data
 

@@ -68,10 +68,10 @@ class Soak:
         """Returns the jobs per second while many wait."""
         self.submit(6000)
         while self.ended() < 1000:
-            time.sleep(0.2)
+            time.sleep(0.2)  # no event reports how many have ended
         begin, first = time.time(), self.ended()
         while self.ended() < 5000:
-            time.sleep(0.2)
+            time.sleep(0.2)  # no event reports how many have ended
         return (self.ended() - first) / (time.time() - begin)
 
     def run(self):
@@ -81,7 +81,7 @@ class Soak:
         begin = time.time()
         due = self.period
         while time.time() < begin + self.seconds:
-            time.sleep(max(0, begin + STEP * (self.sent - 6000) / count - time.time()))
+            time.sleep(max(0, begin + STEP * (self.sent - 6000) / count - time.time()))  # jobs come at a steady rate
             self.submit(count)
             self.look()
             if time.time() >= begin + due:
@@ -139,7 +139,7 @@ class Soak:
             self.judge_growth(steady[:half], steady[-half:])
         deadline = time.time() + 120
         while self.ended() < self.sent and time.time() < deadline:
-            time.sleep(0.5)
+            time.sleep(0.5)  # no event reports that the last job has ended
         if self.ended() < self.sent:
             self.violation("settled", f"{self.sent - self.ended()} jobs have not ended 120 s after the last was submitted")
         self.watcher.look_at_jobs()

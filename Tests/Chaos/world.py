@@ -171,13 +171,13 @@ class World:
     def batches(self):
         """Returns the batches submitted so far. Waits for the first one, which takes a while on a slow machine."""
         while not self.submitted:
-            time.sleep(0.2)
+            time.sleep(0.2)  # no event reports the first batch
         return list(self.submitted)
 
     def submit(self):
         """Submits each wave at its time."""
         for wave in self.waves:
-            time.sleep(max(0, self.ledger.begin + wave.at - time.time()))
+            time.sleep(max(0, self.ledger.begin + wave.at - time.time()))  # the plan says when each wave comes
             text = "\n".join(wave.lines())
             try:
                 if self.persist(
@@ -218,7 +218,7 @@ class World:
 
     def carry_out(self, fault):
         """Carries out one fault, from its beginning to its healing; runs in its own thread."""
-        time.sleep(max(0, self.ledger.begin + fault.at - time.time()))
+        time.sleep(max(0, self.ledger.begin + fault.at - time.time()))  # the plan says when each fault begins
         try:
             with self.turns[schedule.KINDS[fault.kind][0], fault.target]:
                 done = faults.DEEDS[fault.kind](self, fault, lambda: time.sleep(fault.duration))

@@ -12,7 +12,7 @@ package struct ManifestWriter: Sendable {
   package var heading: String {
     switch format {
     case .sha256sums, .jsonl: ""
-    case .csv: ManifestEntry.names.joined(separator: ",") + "\r\n"
+    case .csv: CSVLine.of(ManifestEntry.names)
     }
   }
 
@@ -30,7 +30,7 @@ package struct ManifestWriter: Sendable {
       }
       return "{\(members.joined(separator: ","))}\n"
     case .csv:
-      return Self.values(of: entry).map { $0.map(Self.csv) ?? "" }.joined(separator: ",") + "\r\n"
+      return CSVLine.of(Self.values(of: entry).map { $0.map(Self.plain) ?? "" })
     }
   }
 
@@ -58,13 +58,10 @@ package struct ManifestWriter: Sendable {
     }
   }
 
-  private static func csv(_ value: Value) -> String {
+  private static func plain(_ value: Value) -> String {
     switch value {
-    case .number(let number): return "\(number)"
-    case .text(let text):
-      guard text.utf8.contains(where: { ",\"\r\n".utf8.contains($0) }) else { return text }
-      let doubled = text.utf8.flatMap { $0 == UInt8(ascii: "\"") ? [$0, $0] : [$0] }
-      return "\"\(String(decoding: doubled, as: UTF8.self))\""
+    case .number(let number): "\(number)"
+    case .text(let text): text
     }
   }
 }

@@ -194,6 +194,9 @@ DECLARE
 BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.authenticate(p_worker, p_secret);
+  IF v_jobs = '{}' THEN
+    RETURN '[]';
+  END IF;
   -- Delete the checkpoint before the worker deletes the file. A retry locks the outcome too. If the retry comes first,
   -- the part file stays. If the retry comes later, it finds no checkpoint.
   WITH late AS (

@@ -1,4 +1,4 @@
-import Terminal
+import ListFormats
 import Testing
 
 /// Fields of CSV that need quotation marks.
