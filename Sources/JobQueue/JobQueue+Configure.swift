@@ -45,21 +45,43 @@ extension JobQueue {
   ///   - cap: the maximum number of concurrent transfers.
   ///   - interval: the minimum time between starts; `.zero` removes this minimum.
   ///   - burst: the number of transfers that may start at the same time after a time without starts.
+  /// - Returns: whether every host has its limits now. If not, other sessions have locked some hosts, and the leader changes
+  ///   these hosts as soon as they are free.
   /// - Throws: `JobQueueError.refused` if `name` is not a host.
+  @discardableResult
   package func setHost(
     _ name: String, cap: Int? = nil, interval: Duration? = nil, burst: Int? = nil
-  ) async throws {
+  ) async throws -> Bool {
     try await rows(
       "SELECT haul.set_host($1, $2::int, $3::double precision, $4::int)",
       [name, cap, interval.map { $0 / .seconds(1) }, burst])
+    return try await applyPolicies()
   }
 
   /// Removes the limits that were set for a host or a `*.suffix`.
+  /// - Returns: whether every host has its limits now, as after ``setHost(_:cap:interval:burst:)``.
   /// - Throws: `JobQueueError.noSuchName` if no limits were set for `pattern`.
-  package func unsetHost(_ pattern: String) async throws {
+  @discardableResult
+  package func unsetHost(_ pattern: String) async throws -> Bool {
     _ = try await naming("policy", pattern) {
       try await rows("SELECT haul.unset_host($1)", [pattern])
     }
+    return try await applyPolicies()
+  }
+
+  /// Applies the policies to all hosts that wait for it, in transactions of 1,000 hosts. Tries again for 0.2 seconds if
+  /// other sessions have locked the rest. Returns whether no host is left.
+  private func applyPolicies() async throws -> Bool {
+    var tries = 0
+    while tries < 10 {
+      let row = try await rows("SELECT applied, more FROM haul.apply_policies(1000)", [])[0]
+      guard try row.decode("more", as: Bool.self) else { return true }
+      if try row.decode("applied", as: Int.self) == 0 {
+        tries += 1
+        try await Task.sleep(for: .milliseconds(20))
+      }
+    }
+    return false
   }
 
   /// Blocks a host for `time`. If `time` is nil, the host is blocked until ``unblockHost(_:)``. No job of a blocked host

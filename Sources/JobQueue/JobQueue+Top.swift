@@ -187,7 +187,7 @@ extension JobQueue {
       """
       SELECT a.application_name FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
       WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
-        AND l.classid = (x'48610000'::bigint)::oid AND l.objid = 0
+        AND l.classid = (haul.session_lock(0) >> 32)::oid AND l.objid = 0
         AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
       """, [])
     guard let name = try names.first?.decode(0, as: String?.self) else {

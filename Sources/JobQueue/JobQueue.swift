@@ -23,6 +23,9 @@ package struct JobQueue: Sendable {
   /// The database and its server in a form for people, as in `Connection.database`.
   package var database: String { connection.database }
 
+  /// The schema of the pool.
+  package var schema: SchemaName { connection.schema }
+
   /// Runs `body` with a queue that reads one snapshot, so that all results of its queries are consistent. `body` cannot change
   /// anything.
   package func snapshot<T: Sendable>(
@@ -49,7 +52,8 @@ package struct JobQueue: Sendable {
       throw JobQueueError.schemaTooOld(database: present, first: first)
     }
     guard present == Schema.version else {
-      throw JobQueueError.schemaMissing(database: present, program: Schema.version)
+      throw JobQueueError.schemaMissing(
+        database: present, program: Schema.version, schema: connection.schema)
     }
   }
 

@@ -1,5 +1,5 @@
 import JobModel
-import Postgres
+package import Postgres
 
 /// An error of the queue's SQL functions. Errors of the database itself stay `PostgresError`.
 ///
@@ -17,11 +17,11 @@ package enum JobQueueError: Error, Sendable, Equatable {
   /// The schema version of the database is older than the first migration of this program.
   case schemaTooOld(database: Int, first: Int)
   /// The database has no Haul schema, or an older version than this program requires.
-  case schemaMissing(database: Int?, program: Int)
+  case schemaMissing(database: Int?, program: Int, schema: SchemaName = .usual)
   /// The database cannot store every text because its encoding is not UTF8.
   case wrongEncoding(database: String, String)
-  /// The schema `haul` does not belong to Haul, because its owner is not the role `admin`.
-  case foreignSchema(owner: String, admin: String)
+  /// The schema does not belong to Haul, because its owner is not the role `admin`.
+  case foreignSchema(_ schema: SchemaName, owner: String, admin: String)
   /// The database no longer supports workers of this version.
   case versionNotServed(String)
   /// The worker's id is unknown, or its secret is wrong.
@@ -69,14 +69,16 @@ extension JobQueueError: CustomStringConvertible {
       "the role names of this pool begin with \(prefix)_, and nothing was changed"
     case .schemaTooOld(let database, let first):
       "the database has schema version \(database), but this program can only upgrade version \(first) or newer: create a new database, run 'haul migrate' and submit the jobs again"
-    case .schemaMissing(nil, _):
+    case .schemaMissing(nil, _, .usual):
       "the database has no Haul schema: run 'haul migrate' first"
-    case .schemaMissing(let database?, let program):
+    case .schemaMissing(nil, _, let schema):
+      "the database has no pool in the schema \(schema.name): run 'haul migrate --schema \(schema.name)' first"
+    case .schemaMissing(let database?, let program, _):
       "the database has schema version \(database), but this program needs \(program): run 'haul migrate'"
     case .wrongEncoding(let database, let encoding):
       "the database \(database) has the encoding \(encoding), but Haul needs UTF8: create a database with 'createdb --encoding UTF8 --template template0 NAME'"
-    case .foreignSchema(let owner, let admin):
-      "the schema haul belongs to \(owner), but it must belong to \(admin): give Haul another database. If nothing else uses this schema, a superuser can run ALTER SCHEMA haul OWNER TO \(admin)"
+    case .foreignSchema(let schema, let owner, let admin):
+      "the schema \(schema.name) belongs to \(owner), but it must belong to \(admin): give Haul another database. If nothing else uses this schema, a superuser can run ALTER SCHEMA \(schema.name) OWNER TO \(admin)"
     case .versionNotServed(let message), .unknownWorker(let message): message
     case .noSuchName(let message, let hint, _), .refused(let message, let hint),
       .pathTaken(let message, let hint), .busy(let message, let hint):

@@ -47,7 +47,7 @@ package enum RolePrefix {
 extension Migrator {
   /// The choice of roles for a new pool.
   package struct Roles: Sendable {
-    /// The prefix of the role names; nil means `haul`.
+    /// The prefix of the role names; nil means the name of the schema.
     package var prefix: String?
     /// Whether the pool may use roles that another pool has. The logins of that pool can then also use this pool.
     package var mayBeShared: Bool
@@ -63,7 +63,7 @@ extension Migrator {
 
   /// Returns the prefix of an existing pool; if there is no pool, the prefix for a new one.
   static func prefix(_ connection: Connection, _ roles: Roles) async throws -> String {
-    let wanted = roles.prefix ?? RolePrefix.usual
+    let wanted = roles.prefix ?? connection.schema.name
     // A schema without Haul's tables may have been made for a new pool. This user may have no right to look into it.
     let rows = try await connection.query(
       """
@@ -76,7 +76,7 @@ extension Migrator {
       let isPool: Bool = try row.decode(2)
       guard let present, isPool || present == wanted else {
         throw JobQueueError.foreignSchema(
-          owner: try row.decode(0), admin: PoolRole.admin.name(wanted))
+          connection.schema, owner: try row.decode(0), admin: PoolRole.admin.name(wanted))
       }
       if isPool {
         guard present == roles.prefix ?? present else { throw JobQueueError.otherPrefix(present) }

@@ -1,12 +1,13 @@
 import JobQueue
 package import Log
-import Postgres
+package import Postgres
 import Synchronization
 
 /// A process that only runs the pool's maintenance. Any number of coordinators may run. Only one process at a time, the leader,
 /// does the work; the others stand by.
 package final class PoolCoordinator: Sendable {
   private let conninfo: String
+  private let schema: SchemaName
   private let logger: Logger
   private let leadership = Mutex<Task<Void, Never>?>(nil)
   private let housekeeper = Mutex<Leadership?>(nil)
@@ -17,9 +18,11 @@ package final class PoolCoordinator: Sendable {
   /// The number of maintenance rounds that this process has begun.
   package var rounds: Int { housekeeper.withLock { $0?.rounds ?? 0 } }
 
-  /// Creates a coordinator without starting it. `conninfo` is a libpq connection string.
-  package init(conninfo: String, logger: Logger) {
+  /// Creates a coordinator without starting it. `conninfo` is a libpq connection string, and
+  /// `schema` the schema of the pool.
+  package init(conninfo: String, schema: SchemaName = .usual, logger: Logger) {
     self.conninfo = conninfo
+    self.schema = schema
     self.logger = logger
   }
 
@@ -28,7 +31,7 @@ package final class PoolCoordinator: Sendable {
   ///   the coordinator waits until they pass.
   package func run(onStarted: () -> Void = {}) async throws {
     let configuration = ConnectionConfiguration(
-      conninfo: conninfo, applicationName: "haul-coordinator", writes: true)
+      conninfo: conninfo, schema: schema, applicationName: "haul-coordinator", writes: true)
     let first = try await Connection.connect(configuration)
     try await JobQueue(first).requireSchema()
     // This call changes nothing. If this user has no permission to run maintenance, the coordinator fails here and not in every

@@ -74,7 +74,8 @@ package final class Connection: Sendable {
 
   /// Returns the link of a new connection that has not sent any command yet, and the id of the server process.
   static func reach(_ configuration: ConnectionConfiguration) async throws -> (Link, Int32) {
-    let link = try Link(queryTimeout: configuration.queryTimeout)
+    let link = try Link(
+      queryTimeout: configuration.queryTimeout, schema: configuration.schema)
     let connected = Promise<Int32>()
     let isStarted = DetachedThread.start {
       LinkThread.run(configuration, link: link, connected: connected)
@@ -94,6 +95,9 @@ package final class Connection: Sendable {
   /// The database and its server in a form for people, such as `haul at db.example.org:5432`. For a Unix socket, the text has
   /// the socket's directory instead of the host.
   package var database: String { link.database }
+
+  /// The schema of the pool, which statements call `haul`.
+  package var schema: SchemaName { link.schema }
 
   /// Whether the server was a standby when the connection was made. A standby accepts only reads and does not support LISTEN.
   package var isStandby: Bool { link.isStandby }

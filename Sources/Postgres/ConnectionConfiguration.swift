@@ -3,6 +3,7 @@ import HaulSystem
 /// The address of the database, with time-outs and requirements for a connection.
 package struct ConnectionConfiguration: Sendable {
   let conninfo: String
+  let schema: SchemaName
   let applicationName: String
   let connectTimeout: Duration
   let queryTimeout: Duration
@@ -18,6 +19,7 @@ package struct ConnectionConfiguration: Sendable {
   /// - Parameters:
   ///   - conninfo: libpq's key=value string or URI; empty means libpq's environment variables. The values in the string
   ///     override the defaults of this initialiser (keepalives and `tcp_user_timeout`).
+  ///   - schema: the schema of the pool. Each statement that names the schema `haul` then means this schema.
   ///   - applicationName: the name in `pg_stat_activity`, unless the string or environment sets another.
   ///   - connectTimeout: for each host of the string, the maximum time until the host is ready for queries, unless the string
   ///     sets another time. Name resolution inside libpq cannot be interrupted and is not counted.
@@ -28,6 +30,7 @@ package struct ConnectionConfiguration: Sendable {
   ///   - compiles: whether the server may compile statements (JIT).
   package init(
     conninfo: String,
+    schema: SchemaName = .usual,
     applicationName: String,
     connectTimeout: Duration = .seconds(10),
     queryTimeout: Duration = .seconds(60),
@@ -36,6 +39,7 @@ package struct ConnectionConfiguration: Sendable {
     compiles: Bool = true
   ) {
     self.conninfo = conninfo
+    self.schema = schema
     self.applicationName = applicationName
     self.connectTimeout = connectTimeout
     self.queryTimeout = queryTimeout

@@ -9,6 +9,17 @@ final class Operation: Sendable {
     case copyStart(String)
     case copyData([UInt8])
     case copyEnd(failure: String?)
+
+    /// Returns the request with the schema's name in its SQL.
+    func naming(_ schema: SchemaName) -> Request {
+      if schema == .usual { return self }
+      return switch self {
+      case .query(let sql, let parameters): .query(schema.replacing(in: sql), parameters)
+      case .script(let sql): .script(schema.replacing(in: sql))
+      case .copyStart(let sql): .copyStart(schema.replacing(in: sql))
+      case .copyData, .copyEnd: self
+      }
+    }
   }
 
   let request: Request
@@ -41,15 +52,18 @@ final class Link: Sendable {
   let notifications: AsyncStream<Notification>
   let notificationsInput: AsyncStream<Notification>.Continuation
   let queryTimeout: Duration
+  /// The schema that statements mean by `haul`.
+  let schema: SchemaName
   private let state = Mutex(State())
 
-  init(queryTimeout: Duration) throws(PostgresError) {
+  init(queryTimeout: Duration, schema: SchemaName = .usual) throws(PostgresError) {
     do throws(SystemError) {
       wakeUp = try EventDescriptor()
     } catch {
       throw .connecting(nil, "\(error)")
     }
     self.queryTimeout = queryTimeout
+    self.schema = schema
     (notifications, notificationsInput) = AsyncStream.makeStream(
       bufferingPolicy: .bufferingNewest(1_000))
   }
@@ -80,7 +94,7 @@ final class Link: Sendable {
   func perform(
     _ request: Operation.Request, timeout: Duration? = nil, shielded: Bool = false
   ) async throws -> Rows {
-    let operation = Operation(request, timeout: timeout ?? queryTimeout)
+    let operation = Operation(request.naming(schema), timeout: timeout ?? queryTimeout)
     try state.withLock { state throws(PostgresError) in
       if let end = state.end { throw end }
       state.next = operation

@@ -43,7 +43,8 @@ package struct BatchWait {
   package func run() async throws {
     sayAtInterruption()
     let session = Session(
-      database, onConnect: { if !$0.isShared, !$0.isStandby { try await $0.listen("haul") } },
+      database,
+      onConnect: { if !$0.isShared, !$0.isStandby { try await $0.listen($0.schema.name) } },
       observe: { [display, label] event in
         guard case .lost = event else { return }
         display.say(

@@ -50,17 +50,18 @@ actor PoolReader {
   private var ended = EndedCounter()
 
   /// Creates a reader that connects at the first read. `conninfo` is a libpq connection string.
-  init(conninfo: String) {
+  init(conninfo: String, schema: SchemaName = .usual) {
     // The server must not compile queries (JIT): this would take longer than the count itself (measured with 400,000 attempts).
     let configuration = ConnectionConfiguration(
-      conninfo: conninfo, applicationName: "haul-page", queryTimeout: .seconds(60),
+      conninfo: conninfo, schema: schema, applicationName: "haul-page", queryTimeout: .seconds(60),
       needsSession: false, compiles: false)
     let lastError = LastError()
     session = Session(configuration, observe: { lastError.note($0) })
     counting = Session(configuration)
     looking = Session(
       ConnectionConfiguration(
-        conninfo: conninfo, applicationName: "haul-page", queryTimeout: Self.patience,
+        conninfo: conninfo, schema: schema, applicationName: "haul-page",
+        queryTimeout: Self.patience,
         needsSession: false, compiles: false))
     self.lastError = lastError
   }

@@ -1,4 +1,5 @@
 package import Log
+package import Postgres
 
 /// Serves the metrics and the status page of a pool on one address. It only reads, so the rights of the role `haul_monitor` are
 /// enough.
@@ -14,12 +15,13 @@ package final class StatusServer: Sendable {
   ///   - token: the secret that every client must send. It may be nil only on a loopback address.
   ///   - leader: returns whether this process runs the pool's maintenance, and how many rounds of maintenance it has run.
   package init(
-    on address: ListenAddress, token: ListenToken?, conninfo: String, version: String,
+    on address: ListenAddress, token: ListenToken?, conninfo: String, schema: SchemaName = .usual,
+    version: String,
     leader: @escaping @Sendable () -> LeaderFacts, logger: Logger
   ) throws(ListenError) {
     guard token != nil || address.isLoopback else { throw .needsToken(address) }
     let socket = try ListenSocket(address)
-    let reader = PoolReader(conninfo: conninfo)
+    let reader = PoolReader(conninfo: conninfo, schema: schema)
     let desk = StatusResponder(
       rules: AccessRules(token: token), reader: reader, version: version, leader: leader,
       logger: logger)

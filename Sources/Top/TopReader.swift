@@ -1,7 +1,7 @@
 import Arguments
 import JobModel
 package import JobQueue
-import Postgres
+package import Postgres
 package import Reports
 import Synchronization
 
@@ -62,15 +62,15 @@ package final class TopReader: Sendable {
     }
   }
 
-  /// Creates a reader of the database `conninfo`. While the reader runs, it calls `tell` with each result. `describe` returns a
+  /// Creates a reader of the pool in the database `conninfo`. While the reader runs, it calls `tell` with each result. `describe` returns a
   /// sentence for an error.
   package init(
-    _ conninfo: String, of part: PoolPart, every interval: Duration,
+    _ conninfo: String, schema: SchemaName, of part: PoolPart, every interval: Duration,
     describe: @escaping @Sendable (any Error) -> String,
     _ tell: @escaping @Sendable (Reading) -> Void
   ) {
     configuration = ConnectionConfiguration(
-      conninfo: conninfo, applicationName: "haul-top", queryTimeout: Self.patience,
+      conninfo: conninfo, schema: schema, applicationName: "haul-top", queryTimeout: Self.patience,
       needsSession: false)
     self.part = part
     query = Mutex(TopQuery(pane: .running, search: TopSearch(of: part)))

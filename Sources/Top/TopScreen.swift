@@ -3,6 +3,7 @@ import Glibc
 import HaulSystem
 package import JobModel
 package import JobQueue
+package import Postgres
 import Terminal
 
 /// Runs `haul top` in a terminal. It passes keys and results to the model, draws the screen, and carries out the model's
@@ -46,6 +47,7 @@ package struct TopScreen {
   /// Creates a screen for `part` of the pool. It does nothing before ``run()``.
   package init(
     _ part: PoolPart, every interval: Duration, conninfo: String,
+    schema: SchemaName,
     withQueue: @escaping WithQueue, verify: @escaping TopAction.Verify,
     describe: @escaping Describe
   ) {
@@ -55,7 +57,7 @@ package struct TopScreen {
     let (events, input) = AsyncStream.makeStream(of: Event.self)
     (self.events, self.input) = (events, input)
     reader = TopReader(
-      conninfo, of: part, every: interval, describe: { describe($0, .monitor) }
+      conninfo, schema: schema, of: part, every: interval, describe: { describe($0, .monitor) }
     ) { input.yield(.found($0)) }
     first = TopModel(part: part, interval: interval)
   }

@@ -20,28 +20,30 @@ struct Database: Sendable {
 
   /// Returns the configuration of `work`. Because a worker's calls are short, a connection that is silent for `queryTimeout` is
   /// closed.
-  static func workConfiguration(_ conninfo: String) -> ConnectionConfiguration {
+  static func workConfiguration(_ pool: WorkerConfiguration) -> ConnectionConfiguration {
     ConnectionConfiguration(
-      conninfo: conninfo, applicationName: "haul-worker", queryTimeout: .seconds(20), writes: true)
+      conninfo: pool.conninfo, schema: pool.schema, applicationName: "haul-worker",
+      queryTimeout: .seconds(20), writes: true)
   }
 
   /// Creates both sessions for a registered worker. `work` begins with the connection `first`, made with
   /// ``workConfiguration(_:)``. `observe` gets the events of the control session.
   init(
-    conninfo: String, first: Connection, caller: JobQueue.Caller, logger: Logger,
+    _ pool: WorkerConfiguration, first: Connection, caller: JobQueue.Caller, logger: Logger,
     observe: @escaping @Sendable (Session.Event) -> Void
   ) {
     self.caller = caller
     self.logger = logger
     work = Session(
-      Self.workConfiguration(conninfo), first: first, observe: { logger.log($0) })
+      Self.workConfiguration(pool), first: first, observe: { logger.log($0) })
     control = Session(
       ConnectionConfiguration(
-        conninfo: conninfo, applicationName: "haul-worker-control", connectTimeout: .seconds(5),
+        conninfo: pool.conninfo, schema: pool.schema, applicationName: "haul-worker-control",
+        connectTimeout: .seconds(5),
         queryTimeout: .seconds(5), writes: true),
       onConnect: { connection in
         try await JobQueue(connection).attachSession(caller)
-        try await connection.listen("haul")
+        try await connection.listen(connection.schema.name)
         try await connection.requireSession()
       }, observe: observe)
   }

@@ -144,7 +144,7 @@ package final class PoolWorker: Sendable {
     let sent = ContinuousClock.now
     // Open the first connection for work here, so that errors show immediately.
     let connection = try await Connection.connect(
-      Database.workConfiguration(configuration.conninfo))
+      Database.workConfiguration(configuration))
     let registration = try await register(over: connection)
     let logger = logger.with((.worker, LogValue(registration.worker)))
     logger.info(
@@ -292,7 +292,7 @@ package final class PoolWorker: Sendable {
     _ connection: Connection, _ registration: Registration, _ keeper: LeaseKeeper, _ logger: Logger
   ) -> Database {
     Database(
-      conninfo: configuration.conninfo, first: connection, caller: JobQueue.Caller(registration),
+      configuration, first: connection, caller: JobQueue.Caller(registration),
       logger: logger,
       observe: { event in
         switch event {

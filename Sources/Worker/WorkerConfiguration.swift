@@ -1,12 +1,15 @@
 package import HaulTransfer
 package import JobModel
 package import JobQueue
+package import Postgres
 package import Stores
 
 /// The settings of a worker.
 package struct WorkerConfiguration: Sendable {
   /// The libpq connection string or URI; empty for libpq's environment variables.
   package var conninfo: String
+  /// The schema of the pool.
+  package var schema = SchemaName.usual
   package var stores: [StoreMount]
   /// The queues to serve; nil for every queue whose store is mounted.
   package var queues: [String]?

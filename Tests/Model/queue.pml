@@ -1,7 +1,7 @@
 /* The queue under READ COMMITTED: every interleaving of a few sessions' statements. Run by scripts/model.
 
    Compare with claim_band() in Functions/50_claim.sql (claim), 40_end_leases.sql (settle), arm() in 00_common.sql,
-   80_submit.sql, withdraw() and resume() in 90_control.sql, apply_policies() in 95_configure.sql (cap) and 70_leader.sql
+   80_submit.sql, withdraw() and resume() in 90_control.sql, apply_policies() in 95_hosts.sql (cap) and 70_leader.sql
    (rescue). One host with two lanes (two queues); jobs 0 and 1 belong to lane 0, job 2 to lane 1. Two workers, a rescuer
    that may think anybody dead, a submitter, an operator.
 

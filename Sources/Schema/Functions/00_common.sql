@@ -224,7 +224,10 @@ LANGUAGE sql SET search_path = pg_catalog, haul, pg_temp AS $$
     SELECT DISTINCT u.name, p_used FROM unnest(p_names) AS u(name)
     WHERE NOT EXISTS (SELECT FROM haul.host_name n WHERE n.name = u.name)
     ORDER BY u.name
-    ON CONFLICT (name) DO NOTHING RETURNING id, name)
+    ON CONFLICT (name) DO NOTHING RETURNING id, name
+  ), unchecked AS (
+    -- The policies may change before this transaction commits.
+    INSERT INTO haul.host_change (host, resets) SELECT m.id, false FROM missing m)
   INSERT INTO haul.host (id, name, cap, policy_cap, min_interval, burst, failures)
   SELECT m.id, m.name, p.cap, p.cap, p.min_interval, p.burst, -1
   FROM missing m CROSS JOIN LATERAL haul.policy_of(m.name) p;

@@ -135,11 +135,13 @@ COMMENT ON FUNCTION haul.lock_session() IS
   'Takes an advisory lock under a random unused key and returns the key. The session holds the lock until it ends. '
   'Never waits.';
 
+-- In a pool with another schema, the first 'haul' is the name of that schema, and the second name stays "haul".
 CREATE OR REPLACE FUNCTION haul.session_lock(p_number bigint) RETURNS bigint
-LANGUAGE sql IMMUTABLE AS $$ SELECT (x'4861'::bigint << 48) | p_number $$;
+LANGUAGE sql IMMUTABLE
+RETURN (((x'4861'::bigint + hashtext('haul') - hashtext('ha' || 'ul')) & 32767) << 48) | p_number;
 COMMENT ON FUNCTION haul.session_lock(bigint) IS
-  'Returns the key of the advisory lock that belongs to a number. Each worker''s session has a number of its own. The '
-  'number 0 belongs to the leader, the session that runs maintenance.';
+  'Returns the key of the advisory lock that belongs to a number in this schema. Each worker''s session has a number '
+  'of its own. The number 0 belongs to the leader, the session that runs maintenance.';
 
 -- A leader may hold its lock for hours if it hangs, or if its connection broke and the server did not notice. So lead()
 -- may also return true in a session without the lock. If two sessions run maintenance at the same time, one waits for

@@ -189,11 +189,18 @@ BEGIN
     WHERE NOT EXISTS (SELECT FROM haul.lease l WHERE l.job = g.job AND l.token = g.token) FOR UPDATE SKIP LOCKED);
   UPDATE haul.pulse SET promoted_at = clock_timestamp()
   WHERE id IN (SELECT p.id FROM haul.pulse p FOR UPDATE SKIP LOCKED);
+  -- Comes last because it locks hosts that other sessions need.
+  BEGIN
+    PERFORM haul.apply_policies(1000);
+  EXCEPTION WHEN OTHERS THEN
+    RAISE WARNING 'haul: cannot apply the limits of hosts: %', SQLERRM;
+  END;
 END
 $$;
 COMMENT ON FUNCTION haul.promote(integer) IS
   'Maintenance: lets waiting jobs start. Makes up to p_limit scheduled jobs ready to start when their start time has '
   'come ("due"). An interrupted job waits up to hold_time() for a worker with its part file. After this time, this '
   'function lets any worker take the job. It does this for up to p_limit jobs ("unheld"). Also switches up to p_limit '
-  'waiting jobs from hosts in trouble to mirrors. Returns the numbers "due" and "unheld". If another session locks a '
-  'host for longer than 200 ms, leaves the jobs of this host to another call.';
+  'waiting jobs from hosts in trouble to mirrors, and gives up to 1,000 hosts the limits of changed policies. Returns '
+  'the numbers "due" and "unheld". If another session locks a host for longer than 200 ms, leaves the jobs of this '
+  'host to another call.';

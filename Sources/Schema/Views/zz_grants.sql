@@ -55,7 +55,7 @@ GRANT EXECUTE ON FUNCTION
   haul.serving_workers(integer), haul.held_of(integer, integer),
   haul.is_queue_served(integer, integer), haul.unserved_queues(), haul.stalled_queues(),
   haul.held_snapshots(), haul.standby_snapshots(), haul.open_transactions(), haul.sees_all_sessions(),
-  haul.places(integer, integer), haul.next_start(interval, integer, timestamptz),
+  haul.places(integer, integer), haul.next_start(interval, integer, timestamptz), haul.session_lock(bigint),
   haul.live_progress(), haul.progress_of(bigint, bigint), haul.last_pulse(),
   haul.disposition(text), haul.has_class(text, text), haul.keeps_progress(text), haul.check_selector(jsonb),
   haul.first_jobs(jsonb, integer), haul.oldest_ready(), haul.names(text, text), haul.pool_id(),

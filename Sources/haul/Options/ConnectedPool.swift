@@ -18,7 +18,8 @@ enum ConnectedPool {
 
   /// Records the pool. If its server is a standby, says so on standard error.
   static func note(_ connection: Connection) {
-    database.withLock { $0 = connection.database }
+    let schema = connection.schema == .usual ? "" : ", schema \(connection.schema.name)"
+    database.withLock { $0 = connection.database + schema }
     guard connection.isStandby else { return }
     StandardStream.say(
       "haul: \(SafeText.visible(connection.database)) is a standby. It may be some seconds behind, and it does not show the progress of running transfers\n"

@@ -3,7 +3,7 @@ import EmbeddedPostgres
 import FoundationEssentials
 import JobQueue
 import LocalPool
-import Postgres
+package import Postgres
 import Reports
 
 /// The options that name the database.
@@ -16,11 +16,19 @@ struct DatabaseOptions: OptionGroup {
       The database of the pool: a libpq connection string or postgresql:// URI. Default: the environment \
       variables of libpq (PGHOST, PGSERVICE and so on), or else the database of a running 'haul up'. \
       'haul check' shows which one that is. Keep passwords in ~/.pgpass.
-      """)
+      """),
+    .value(
+      "schema", "<name>", \.schemaName, environment: "HAUL_SCHEMA",
+      "The schema of the pool in this database (default: \(SchemaName.usual.name))."),
   ]
 
   /// The value of the option or its environment variable, or nil if both are missing.
   var given: String?
+
+  private var schemaName: SchemaName?
+
+  /// The schema of the pool.
+  var schema: SchemaName { schemaName ?? .usual }
 
   /// Whether the server must accept writes.
   private var writes = false
@@ -93,7 +101,7 @@ struct DatabaseOptions: OptionGroup {
 
   private func configuration(_ conninfo: String) -> ConnectionConfiguration {
     ConnectionConfiguration(
-      conninfo: conninfo, applicationName: "haul", queryTimeout: .seconds(6 * 3600),
+      conninfo: conninfo, schema: schema, applicationName: "haul", queryTimeout: .seconds(6 * 3600),
       writes: writes, needsSession: needsSession)
   }
 
@@ -203,4 +211,13 @@ struct DatabaseOptions: OptionGroup {
       return try await body(queue)
     }
   }
+}
+
+extension SchemaName: OptionValue {
+  package static let expected =
+    "a name of at most 40 lower-case letters, digits and '_' that begins with a letter and is not a word of SQL"
+
+  package init?(argument: String) { self.init(argument) }
+
+  package var argument: String { name }
 }

@@ -39,7 +39,8 @@ struct CoordinatorCommand: HaulCommand {
 
   func perform() async throws {
     try await database.withConninfo { conninfo in
-      let coordinator = PoolCoordinator(conninfo: conninfo, logger: log.logger("coordinator"))
+      let coordinator = PoolCoordinator(
+        conninfo: conninfo, schema: database.schema, logger: log.logger("coordinator"))
       let manager = ServiceManager.ofThisProcess()
       StopSignals.stopGracefully {
         manager.stopping()
@@ -48,7 +49,8 @@ struct CoordinatorCommand: HaulCommand {
       let token = try listen.token()
       let page = try listen.address.map { address throws(ListenError) in
         try StatusServer(
-          on: address, token: token, conninfo: conninfo, version: Haul.version,
+          on: address, token: token, conninfo: conninfo, schema: database.schema,
+          version: Haul.version,
           leader: { LeaderFacts(isLeading: coordinator.isLeading, rounds: coordinator.rounds) },
           logger: log.logger("page"))
       }

@@ -145,6 +145,7 @@ struct WorkerCommand: HaulCommand {
         conninfo: conninfo, stores: stores.map(\.mount),
         queues: queues.isEmpty ? nil : queues.map(\.argument), concurrency: concurrency,
         allowedNetworks: networks, exitWhenIdle: exitWhenIdle, version: Haul.version)
+      configuration.schema = database.schema
       configuration.rateLimit = limitRate?.limit
       configuration.requests = settings
       configuration.signsStores = true

@@ -65,8 +65,9 @@ struct HostSetCommand: HaulCommand {
     }
     let host = host.argument
     let notes = try await database.writing.withQueue { queue in
-      try await queue.setHost(host, cap: cap, interval: interval, burst: burst)
+      let areSet = try await queue.setHost(host, cap: cap, interval: interval, burst: burst)
       return [
+        areSet ? nil : Self.laterNote,
         try await queue.note(onHost: host, undo: "haul host unset"),
         try await noteOnBurst(queue, host),
       ]
@@ -85,6 +86,10 @@ struct HostSetCommand: HaulCommand {
       orSay: "\(host): \(parts.compactMap { $0 }.joined(separator: ", "))")
     for case let note? in notes { StandardStream.say("haul host set: \(note)\n") }
   }
+
+  /// The note for hosts that other sessions have locked.
+  static let laterNote =
+    "other sessions have locked some hosts. These hosts get their limits as soon as they are free"
 
   /// Returns a note if a burst has no effect, because the host has no interval; otherwise nil.
   private func noteOnBurst(_ queue: JobQueue, _ host: String) async throws -> String? {

@@ -1,4 +1,5 @@
 import Arguments
+import HaulSystem
 import JobModel
 import JobQueue
 import Terminal
@@ -26,10 +27,11 @@ struct HostUnsetCommand: HaulCommand {
   var database = DatabaseOptions()
 
   func perform() async throws {
-    let (name, _) = try await database.writing.withQueue { queue in
+    let (name, areSet) = try await database.writing.withQueue { queue in
       try await host.orAsTyped { try await queue.unsetHost($0) }
     }
     try output.print(
       [.init("host", .string(name))], orSay: "\(name) no longer has limits of its own")
+    if !areSet { StandardStream.say("haul host unset: \(HostSetCommand.laterNote)\n") }
   }
 }

@@ -8,7 +8,7 @@ struct MigrateCommand: HaulCommand {
   static let role: PoolRole? = nil
   static let abstract = "Create or upgrade the database schema."
   static let discussion = """
-    In an empty database the command creates the schema haul and its roles. It upgrades an older schema. You \
+    In an empty database the command creates a schema and its roles. The name of the schema is haul, or the name that --schema gives. The command upgrades an older schema. You \
     can run it at any time on a live pool, and as often as you like. Programs of the previous version continue \
     to work. The command does not touch a newer schema. It replaces newer functions only with --force. If \
     another session, such as a dump, locks the tables for a minute, the command stops and changes nothing. The \
@@ -30,6 +30,10 @@ struct MigrateCommand: HaulCommand {
     \(PoolRole.names(RolePrefix.usual)), this command stops and changes nothing. Use --role-prefix films to \
     give the new pool \(PoolRole.names("films")). If two pools share roles, logins of each pool can use the \
     other pool. Later runs do not change the roles of a pool.
+
+    With --schema films, a database that already has a pool gets a second one. Its roles are \
+    \(PoolRole.names("films")). Give --schema films, or the environment variable HAUL_SCHEMA, to every \
+    command for this pool.
     """
   static let examples = [
     Example("haul migrate", "Migrates the database that PGHOST and PGDATABASE name."),
@@ -42,7 +46,7 @@ struct MigrateCommand: HaulCommand {
     [
       .value(
         "role-prefix", "<name>", \.rolePrefix,
-        "The prefix for the role names of a new pool (default: \(RolePrefix.usual))."),
+        "The prefix for the role names of a new pool (default: the name of the schema)."),
       .flag(
         "share-roles", \.sharesRoles,
         "Share the roles of another pool on this server. Logins of either pool can then use both."),

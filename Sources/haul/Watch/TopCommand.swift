@@ -55,7 +55,7 @@ struct TopCommand: HaulCommand {
       if let selector = part.selector { try await queue.requireNames(selector) }
     }
     try await TopScreen(
-      part, every: interval, conninfo: database.conninfo,
+      part, every: interval, conninfo: database.conninfo, schema: database.schema,
       withQueue: { [database] in try await database.withQueue($0) },
       verify: { try await VerifyRun.verify(job: $1, in: $0) },
       describe: { ExitError(from: $0, role: $1).message ?? "it failed" }

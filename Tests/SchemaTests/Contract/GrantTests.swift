@@ -32,7 +32,7 @@ struct GrantTests {
       "live_workers",
       "serving_workers", "held_of", "is_queue_served", "unserved_queues", "stalled_queues",
       "check_selector", "disposition", "has_class", "first_jobs", "oldest_ready", "keeps_progress",
-      "causes", "live_jobs", "names", "obstacle", "pool_id", "places", "next_start",
+      "causes", "live_jobs", "names", "obstacle", "pool_id", "places", "next_start", "session_lock",
       "held_snapshots", "standby_snapshots",
       "open_transactions", "sees_all_sessions", "recorded_digests", "known_files", "jobs_of_paths",
       "find_jobs", "live_progress", "progress_of", "last_pulse", "unfolded_usage",

@@ -132,7 +132,9 @@ struct RolePrefixTests {
       for owner in ["films_admin", "Odd_admin", "one"] {
         try await superuser.script(
           "DROP SCHEMA IF EXISTS haul; CREATE SCHEMA haul AUTHORIZATION \"\(owner)\"")
-        await #expect(throws: JobQueueError.foreignSchema(owner: owner, admin: "haul_admin")) {
+        await #expect(
+          throws: JobQueueError.foreignSchema(.usual, owner: owner, admin: "haul_admin")
+        ) {
           try await Migrator.migrate(second)
         }
         #expect(try await roles(second) == ["Odd_admin", "films_admin"])

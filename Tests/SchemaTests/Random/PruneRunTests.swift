@@ -2,11 +2,12 @@ import Foundation
 import JobModel
 import JobQueue
 import Postgres
+import Schema
 import TestSupport
 import Testing
 
 /// Removal of jobs next to everything else, at random: claims, settlements, crashes, operators, submissions of the same
-/// list again and again, changing times, and removals that die before their commit.
+/// list again and again, changing times, removals that die before their commit, dumps and upgrades.
 ///
 /// 2,000 paths; HAUL_TEST_LONG=1 makes it 20,000. HAUL_TEST_SEED repeats the choices of a run.
 struct PruneRunTests {
@@ -37,6 +38,7 @@ struct PruneRunTests {
         }
         group.addTask { try await Self.submit(pool, log, lines, seed) }
         group.addTask { try await Self.prune(pool, log, total, seed) }
+        group.addTask { try await Self.dumpAndMigrate(pool, log) }
         while try await group.next() != nil {}
       }
       #expect(log.complaints == [], "HAUL_TEST_SEED=\(seed)")
@@ -49,11 +51,16 @@ struct PruneRunTests {
           AND NOT EXISTS (SELECT FROM haul.job j WHERE j.path = g.path)
         """)
       #expect(lost == 0, "HAUL_TEST_SEED=\(seed)")
+      let deadlocks: Int = try await pool.value(
+        "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
+      #expect(deadlocks <= total / 1000, "HAUL_TEST_SEED=\(seed)")
       let gone: Int64 = try await pool.value("SELECT count(*) FROM public.gone")
       let all: Int64 = try await pool.value("SELECT jobs FROM haul.totals")
       let left: Int64 = try await pool.value("SELECT count(*) FROM haul.job")
       #expect(all == gone + left, "HAUL_TEST_SEED=\(seed)")
-      print("random run with removal: \(log.summary), \(gone) jobs removed, \(left) left")
+      print(
+        "random run with removal: \(log.summary), \(gone) jobs removed, \(left) left, \(deadlocks) deadlocks"
+      )
     }
   }
 
@@ -96,6 +103,36 @@ struct PruneRunTests {
         log.count("skipped", reply.skipped)
       } catch JobQueueError.busy {
         log.count("busy")
+      }
+    }
+  }
+
+  /// Dumps the database and upgrades it to a made-up next version, again and again.
+  private static func dumpAndMigrate(_ pool: Pool, _ log: RunLog) async throws {
+    let bin = try #require(environment["HAUL_TEST_PGBIN"])
+    let migrator = try await pool.connect()
+    var rounds = 0
+    while !log.isDraining {
+      rounds += 1
+      let dump = try await ChildProcess.run(
+        bin + "/pg_dump", ["--file", "/dev/null", pool.database.conninfo], within: .seconds(120))
+      if dump.exit == .code(0) {
+        log.count("dumps")
+      } else {
+        // A partition that is dropped while pg_dump looks at it.
+        log.count("dumps refused")
+      }
+      let edition = Edition.next(
+        "ALTER TABLE haul.outcome ADD COLUMN IF NOT EXISTS made_up integer",
+        functions: """
+          CREATE OR REPLACE FUNCTION haul.made_up() RETURNS integer LANGUAGE sql AS 'SELECT \(rounds)';
+          REVOKE ALL ON FUNCTION haul.made_up() FROM PUBLIC;
+          """)
+      do {
+        _ = try await Migrator.migrate(migrator, edition: edition, force: true)
+        log.count("migrations")
+      } catch JobQueueError.busy {
+        log.count("migrations refused")
       }
     }
   }

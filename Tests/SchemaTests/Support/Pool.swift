@@ -57,6 +57,21 @@ final class Pool: Sendable {
     }
   }
 
+  /// Gives `body` a pool with a schema of another name, in a database without the schema `haul`.
+  static func open(in schema: SchemaName, _ body: (Pool) async throws -> Void) async throws {
+    try await withTestDatabase(.empty) { database in
+      var database = database
+      database.schema = schema
+      let connection = try await database.connect()
+      _ = try await Migrator.migrate(connection)
+      await connection.close()
+      let pool = try await Pool(database, hostsAnswer: true)
+      try await body(pool)
+      let violations = try await pool.violations()
+      #expect(violations == [])
+    }
+  }
+
   func connect() async throws -> Connection {
     try await database.connect()
   }

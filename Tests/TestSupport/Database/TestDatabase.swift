@@ -16,6 +16,9 @@ package struct TestDatabase: Sendable {
   /// For libpq, as a superuser; ` user=…` appended to it makes it another role's.
   package let conninfo: String
 
+  /// The schema of the pool that ``connect(applicationName:)`` leads to.
+  package var schema = SchemaName.usual
+
   fileprivate init(name: String) throws {
     self.init(name: name, server: try Self.server())
   }
@@ -29,7 +32,8 @@ package struct TestDatabase: Sendable {
   package func connect(applicationName: String = "haul-tests") async throws -> Connection {
     try await Connection.connect(
       ConnectionConfiguration(
-        conninfo: conninfo, applicationName: applicationName, connectTimeout: .seconds(30)))
+        conninfo: conninfo, schema: schema, applicationName: applicationName,
+        connectTimeout: .seconds(30)))
   }
 
   /// The server's conninfo, in libpq's key=value form, where a later key wins over an earlier one.

@@ -129,7 +129,10 @@ package final class HaulPool: Sendable {
   }
 
   private var environment: [String: String] {
-    ["HAUL_DATABASE_URL": database.conninfo, "HAUL_LOG_FORMAT": "json"]
+    [
+      "HAUL_DATABASE_URL": database.conninfo, "HAUL_LOG_FORMAT": "json",
+      "HAUL_SCHEMA": database.schema.name,
+    ]
   }
 }
 
