@@ -1,4 +1,9 @@
 -- heartbeat() waits only for locks of the worker's own rows, so it never waits for a claim.
+--
+-- While a transaction keeps an old snapshot, the indexes keep all leases that have ended since. So a heartbeat must not
+-- read all entries of its worker in lease_worker. It finds leases by job ("+ 0" rules the other index out), commands in
+-- an index of their own, and leases that the worker does not list only among calls that are new since the last
+-- heartbeat. A lease that a reply failed to tell, or that the worker has forgotten later, is found twice a minute.
 CREATE OR REPLACE FUNCTION haul.heartbeat(p_worker bigint, p_secret text, p_seen bigint, p_holding jsonb,
   p_received jsonb DEFAULT NULL)
 RETURNS jsonb
@@ -7,6 +12,8 @@ SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS
 DECLARE
   v_now timestamptz;
   v_draining boolean;
+  v_checked bigint;
+  v_is_full boolean;
   -- Workers of earlier versions send no p_received. For them, look up the batches of the jobs.
   v_jobs bigint[] := CASE WHEN p_received IS NULL
     THEN ARRAY(SELECT e.job FROM jsonb_to_recordset(p_holding) AS e(job bigint) WHERE e.job IS NOT NULL) END;
@@ -16,7 +23,10 @@ BEGIN
   -- A rescue of this worker may have locked the row. Wait until it ends, then read everything again.
   PERFORM FROM haul.worker WHERE id = p_worker FOR UPDATE;
   v_now := clock_timestamp();
-  UPDATE haul.worker SET heartbeat_at = v_now, expires_at = v_now + haul.lease_expiry(),
+  SELECT w.checked_call, w.checked_at NOT BETWEEN v_now - interval '30 seconds' AND v_now INTO v_checked, v_is_full
+  FROM haul.worker w WHERE w.id = p_worker;
+  UPDATE haul.worker SET heartbeat_at = v_now, checked_call = greatest(checked_call, p_seen),
+    checked_at = CASE WHEN v_is_full THEN v_now ELSE checked_at END, expires_at = v_now + haul.lease_expiry(),
     -- Store the rates in the form that views read, and leave out invalid rates.
     received = coalesce((
       SELECT jsonb_agg(jsonb_build_object('queue', left(r.queue, 200), 'batch', left(r.batch, 200), 'rate',
@@ -28,7 +38,7 @@ BEGIN
         SELECT q.name, b.name, haul.whole(sum(e.rate))
         FROM jsonb_to_recordset(CASE WHEN p_received IS NULL THEN p_holding ELSE '[]' END) AS e(job bigint,
           token bigint, rate bigint)
-        JOIN haul.lease l ON l.job = e.job AND l.token = e.token AND l.worker = p_worker
+        JOIN haul.lease l ON l.job = e.job AND l.token = e.token AND l.worker + 0 = p_worker
         JOIN haul.queue q ON q.id = l.queue JOIN haul.job_rows(v_jobs) j ON j.id = l.job
         LEFT JOIN haul.batch b ON b.id = j.batch
         GROUP BY q.name, b.name) r
@@ -40,7 +50,7 @@ BEGIN
   SELECT e.job, e.token, p_worker, coalesce(haul.bytes_of(e.bytes), 0), haul.bytes_of(e.total),
     coalesce(haul.bytes_of(e.rate), 0), v_now
   FROM jsonb_to_recordset(p_holding) AS e(job bigint, token bigint, bytes bigint, total bigint, rate bigint)
-  JOIN haul.lease l ON l.job = e.job AND l.token = e.token AND l.worker = p_worker
+  JOIN haul.lease l ON l.job = e.job AND l.token = e.token AND l.worker + 0 = p_worker
   ORDER BY e.job
   ON CONFLICT (job) DO UPDATE SET token = excluded.token, worker = excluded.worker, bytes = excluded.bytes,
     total = excluded.total, rate = excluded.rate, updated_at = excluded.updated_at
@@ -59,11 +69,12 @@ BEGIN
     'peers', haul.peers(p_worker),
     'lost', coalesce((SELECT jsonb_agg(e.token) FROM jsonb_to_recordset(p_holding) AS e(job bigint, token bigint)
       WHERE NOT EXISTS (
-        SELECT FROM haul.lease l WHERE l.job = e.job AND l.token = e.token AND l.worker = p_worker)), '[]'),
+        SELECT FROM haul.lease l WHERE l.job = e.job AND l.token = e.token AND l.worker + 0 = p_worker)), '[]'),
     'commands', coalesce((SELECT jsonb_agg(jsonb_build_object('job', l.job, 'token', l.token, 'command', l.command))
       FROM haul.lease l WHERE l.worker = p_worker AND l.command IS NOT NULL), '[]'),
     'unlisted', coalesce((SELECT jsonb_agg(jsonb_build_object('job', l.job, 'token', l.token))
-      FROM haul.lease l WHERE l.worker = p_worker AND l.call <= p_seen AND NOT EXISTS (
+      FROM haul.lease l WHERE l.worker = p_worker AND l.call <= p_seen
+        AND l.call > CASE WHEN v_is_full THEN -1 ELSE v_checked END AND NOT EXISTS (
         SELECT FROM jsonb_to_recordset(p_holding) AS e(token bigint) WHERE e.token = l.token)), '[]'));
 END
 $$;
@@ -74,10 +85,11 @@ COMMENT ON FUNCTION haul.heartbeat(bigint, text, bigint, jsonb, jsonb) IS
   'ended, [{"queue", "batch", "rate"}]; NULL = the sum of p_holding. Returns {"expiry": seconds, "draining", "peers": '
   'how many other workers could take the same jobs, "lost": [tokens], "commands": [{"job", "token", "command"}], '
   '"unlisted": [{"job", "token"}]}. "lost" has the leases in p_holding that the worker no longer has. "unlisted" has '
-  'the leases of calls up to p_seen that are missing from p_holding. The worker should release these leases. The '
-  'worker''s leases are valid for "expiry" seconds from the moment when the worker sent the call. Waits only for locks '
-  'of the worker''s own rows. Also locks hosts and their lanes (the waiting jobs of one queue for one host), but skips '
-  'rows that another session has locked.';
+  'the leases of calls up to p_seen that are missing from p_holding. The worker should release these leases. Most '
+  'heartbeats look only at calls after the p_seen of the heartbeat before; twice a minute, a heartbeat looks at all '
+  'calls. The worker''s leases are valid for "expiry" seconds from the moment when the worker sent the call. Waits '
+  'only for locks of the worker''s own rows. Also locks hosts and their lanes (the waiting jobs of one queue for one '
+  'host), but skips rows that another session has locked.';
 
 CREATE OR REPLACE FUNCTION haul.peers(p_worker bigint) RETURNS bigint
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
@@ -111,7 +123,7 @@ BEGIN
       SELECT l.host, max(l.started_at) AS started_at
       FROM jsonb_to_recordset(p_holding) AS e(job bigint, token bigint, bytes bigint,
         waits_for_disk boolean)
-      JOIN haul.lease l ON l.job = e.job AND l.token = e.token AND l.worker = p_worker
+      JOIN haul.lease l ON l.job = e.job AND l.token = e.token AND l.worker + 0 = p_worker
       WHERE e.bytes > l.resumed_at OR e.waits_for_disk GROUP BY l.host) d
     CROSS JOIN LATERAL haul.host_now(d.host) n JOIN haul.host h ON h.ctid = n.place
     WHERE h.failures <> 0 AND coalesce(h.blocked_until <= d.started_at, true)
@@ -155,7 +167,7 @@ BEGIN
   PERFORM haul.authenticate(p_worker, p_secret);
   SELECT coalesce(array_agg(t.token), '{}') INTO v_live FROM (
     SELECT l.token FROM jsonb_to_recordset(p_points) AS e(job bigint, token bigint)
-    JOIN haul.lease l ON l.job = e.job AND l.token = e.token AND l.worker = p_worker
+    JOIN haul.lease l ON l.job = e.job AND l.token = e.token AND l.worker + 0 = p_worker
     -- This waits for a session that ends the lease, but not for an operator's transaction.
     ORDER BY l.job FOR KEY SHARE OF l) t;
   INSERT INTO haul.checkpoint AS c (job, token, instance, durable, length, resume, intent, saved_at)
@@ -164,7 +176,7 @@ BEGIN
     haul.bytes_of(e.length), e.resume::jsonb, e.intent, clock_timestamp()
   FROM jsonb_to_recordset(p_points) AS e(job bigint, token bigint, durable int8multirange, length bigint, resume text,
     intent text)
-  JOIN haul.lease l ON l.job = e.job AND l.token = e.token AND l.worker = p_worker
+  JOIN haul.lease l ON l.job = e.job AND l.token = e.token AND l.worker + 0 = p_worker
   WHERE e.token = ANY (v_live) AND octet_length(e.resume) <= 65536 AND octet_length(coalesce(e.intent, '')) <= 4096
   ORDER BY e.job
   ON CONFLICT (job) DO UPDATE SET token = excluded.token, instance = excluded.instance, durable = excluded.durable,

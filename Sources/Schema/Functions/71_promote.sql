@@ -171,6 +171,8 @@ COMMENT ON FUNCTION haul.promote_by_host(integer) IS
 CREATE OR REPLACE FUNCTION haul.promote(p_limit integer, OUT due integer, OUT unheld integer)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET lock_timeout = '200ms' AS $$
+DECLARE
+  v_limited integer[];
 BEGIN
   PERFORM haul.require_read_committed();
   BEGIN
@@ -179,10 +181,14 @@ BEGIN
     SELECT p.* INTO due, unheld FROM haul.promote_by_host(p_limit) p;
   END;
   -- Mark leases that a claim was creating when the limit of their queue was set, so that they count toward this limit.
-  UPDATE haul.lease SET limited = true WHERE job IN (
-    SELECT l.job FROM haul.lease l WHERE NOT l.limited
-      AND l.queue IN (SELECT q.id FROM haul.queue q WHERE q.max_running IS NOT NULL)
-    ORDER BY l.job FOR UPDATE SKIP LOCKED);
+  -- Only for a while, because this reads all leases, including those that an old snapshot keeps.
+  v_limited := ARRAY(SELECT q.id FROM haul.queue q
+    WHERE q.max_running IS NOT NULL AND q.limit_set_at > clock_timestamp() - interval '10 minutes');
+  IF v_limited <> '{}' THEN
+    UPDATE haul.lease SET limited = true WHERE job IN (
+      SELECT l.job FROM haul.lease l WHERE NOT l.limited AND l.queue = ANY (v_limited)
+      ORDER BY l.job FOR UPDATE SKIP LOCKED);
+  END IF;
   -- Delete the progress of leases that no longer exist.
   DELETE FROM haul.progress p WHERE p.job IN (
     SELECT g.job FROM haul.progress g

@@ -81,6 +81,38 @@ struct PlanTests {
     }
   }
 
+  @Test func `a snapshot that somebody keeps does not make heartbeats dearer`() async throws {
+    try await Pool.open { pool in
+      try await pool.execute("SELECT haul.set_host('*', 1000, NULL, NULL)")
+      try await pool.submit(8000)
+      let holder = try await pool.connect()
+      try await holder.script("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM haul.lease")
+      func heartbeat(_ number: Int) -> String {
+        """
+        SELECT coalesce(jsonb_agg(jsonb_build_object('job', e.job, 'token', e.token, 'bytes', 1, 'rate', 1)), '[]') AS holding
+        FROM jsonb_to_recordset(:'reply'::jsonb -> 'claimed') AS e(job bigint, token bigint) \\gset
+        SELECT haul.heartbeat(:worker, :'secret', \(number), :'holding', '[]') \\g /dev/null
+
+        """
+      }
+      // The first heartbeat looks at the leases of all calls, and the second one at those since.
+      let plans = try await Self.plans(
+        pool,
+        """
+        \((2...120).map(Self.silentCall).joined())
+        \(heartbeat(120))
+        \(Self.silentCall(121))
+        SET auto_explain.log_min_duration = 0;
+        \(heartbeat(121))
+        """)
+      let scans = plans.flatMap { $0.root.scans(of: "lease_worker") }
+      #expect(scans.count == 1)
+      for scan in scans { #expect(scan.hit + scan.read < 20, "\(scan.type)") }
+      #expect(plans.contains { !$0.root.scans(of: "lease_command").isEmpty })
+      #expect(plans.contains { !$0.root.scans(of: "lease_pkey").isEmpty })
+    }
+  }
+
   @Test func `a round of the leader reads what is due, however much waits`() async throws {
     try await Pool.open { pool in
       let round = """
@@ -176,16 +208,20 @@ struct PlanTests {
     }
   }
 
-  /// Settles what the call before has claimed, and claims again; only this is explained.
-  private static func call(_ number: Int) -> String {
+  /// Settles what the call before has claimed, and claims again.
+  private static func silentCall(_ number: Int) -> String {
     """
     SELECT coalesce(jsonb_agg(c || '{"result": "completed"}'), '[]') AS endings
     FROM jsonb_to_recordset(:'reply'::jsonb -> 'claimed') AS e(job bigint, token bigint),
       jsonb_build_object('job', e.job, 'token', e.token) AS c \\gset
-    SET auto_explain.log_min_duration = 0;
     SELECT haul.work(:worker, :'secret', \(number), :'endings', NULL, 64) AS reply \\gset
-    SET auto_explain.log_min_duration = -1;
+
     """
+  }
+
+  /// As ``silentCall(_:)``, and explained.
+  private static func call(_ number: Int) -> String {
+    "SET auto_explain.log_min_duration = 0;\n\(silentCall(number))SET auto_explain.log_min_duration = -1;\n"
   }
 
   /// A step of the cancellation of all there is, which then is called off.

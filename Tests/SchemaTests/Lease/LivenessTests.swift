@@ -23,6 +23,23 @@ struct LivenessTests {
     }
   }
 
+  @Test func `a lease that the worker has forgotten is found within 30 seconds`() async throws {
+    try await Pool.open { pool in
+      try await pool.submit(2)
+      let worker = try await pool.worker()
+      let leases = try await worker.claim(2)
+      #expect(try await worker.heartbeat(leases).unlisted.isEmpty)
+      #expect(try await worker.heartbeat([leases[0]]).unlisted.isEmpty)
+      for time in [
+        "clock_timestamp() - interval '31 seconds'", "clock_timestamp() + interval '1 hour'",
+      ] {
+        try await pool.execute("UPDATE haul.worker SET checked_at = \(time)")
+        #expect(try await worker.heartbeat([leases[0]]).unlisted.map(\.job) == [leases[1].job])
+      }
+      #expect(try await worker.heartbeat([leases[0]]).unlisted.isEmpty)
+    }
+  }
+
   @Test func `a heartbeat tells how many others could take the same jobs`() async throws {
     try await Pool.open { pool in
       let worker = try await pool.worker()

@@ -10,3 +10,12 @@ CREATE INDEX IF NOT EXISTS host_change_order ON haul.host_change (resets DESC, h
 
 -- apply_policies() now applies a number of waiting changes, and not a pattern.
 DROP FUNCTION IF EXISTS haul.apply_policies(text);
+
+-- The last call whose leases a heartbeat has compared with those that the worker holds, and when a heartbeat compared
+-- all of them.
+ALTER TABLE haul.worker ADD COLUMN IF NOT EXISTS checked_call bigint NOT NULL DEFAULT 0,
+  ADD COLUMN IF NOT EXISTS checked_at timestamptz NOT NULL DEFAULT '-infinity';
+CREATE INDEX IF NOT EXISTS lease_command ON haul.lease (worker) WHERE command IS NOT NULL;
+
+-- When `max_running` was set last.
+ALTER TABLE haul.queue ADD COLUMN IF NOT EXISTS limit_set_at timestamptz NOT NULL DEFAULT '-infinity';
