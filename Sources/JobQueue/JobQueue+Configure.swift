@@ -55,7 +55,7 @@ extension JobQueue {
     try await rows(
       "SELECT haul.set_host($1, $2::int, $3::double precision, $4::int)",
       [name, cap, interval.map { $0 / .seconds(1) }, burst])
-    return try await applyPolicies()
+    return try await applyPolicies(name)
   }
 
   /// Removes the limits that were set for a host or a `*.suffix`.
@@ -66,15 +66,22 @@ extension JobQueue {
     _ = try await naming("policy", pattern) {
       try await rows("SELECT haul.unset_host($1)", [pattern])
     }
-    return try await applyPolicies()
+    return try await applyPolicies(pattern)
   }
 
-  /// Applies the policies to all hosts that wait for it, in transactions of 1,000 hosts. Tries again for 0.2 seconds if
-  /// other sessions have locked the rest. Returns whether no host is left.
-  private func applyPolicies() async throws -> Bool {
+  /// Applies a changed policy to its hosts, in transactions of 1,000 hosts. Tries again for 0.2 seconds if other sessions have
+  /// locked the rest. Returns whether no host is left. A failure is no error, because the policy is set and the leader
+  /// continues.
+  private func applyPolicies(_ pattern: String) async throws -> Bool {
     var tries = 0
     while tries < 10 {
-      let row = try await rows("SELECT applied, more FROM haul.apply_policies(1000)", [])[0]
+      guard
+        let row = try? await rows(
+          "SELECT applied, more FROM haul.apply_policies(1000, $1)", [pattern])[0]
+      else {
+        try Task.checkCancellation()
+        return false
+      }
       guard try row.decode("more", as: Bool.self) else { return true }
       if try row.decode("applied", as: Int.self) == 0 {
         tries += 1

@@ -84,7 +84,7 @@ extension JobQueue {
       let row = try await rows(
         """
         SELECT r.changed, r.more, r.sweep, r.since::text
-        FROM (SELECT set_config('haul.action', $5, true) AS action) s CROSS JOIN LATERAL haul.retry(
+        FROM (SELECT set_config('haul_session.action', $5, true) AS action) s CROSS JOIN LATERAL haul.retry(
           CASE WHEN s.action IS NOT NULL THEN $1::jsonb END, p_sweep => $2::bigint, p_if_exists => $3,
           p_since => $4::timestamptz) r
         """,

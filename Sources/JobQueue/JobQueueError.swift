@@ -11,6 +11,8 @@ package enum JobQueueError: Error, Sendable, Equatable {
   case functionsTooNew
   /// Another pool on the server already uses the role names that the new pool would get. Nothing was changed.
   case rolesTaken(prefix: String, by: String)
+  /// The roles that a new pool with a schema of its own would get exist already. Nothing was changed.
+  case rolesExist(prefix: String)
   /// The caller asked for a prefix, but the role names of the pool have another prefix. The associated value is the prefix of
   /// the role names. Nothing was changed.
   case otherPrefix(String)
@@ -65,6 +67,8 @@ extension JobQueueError: CustomStringConvertible {
       "the database has functions and views of a newer program, and nothing was changed: use a newer Haul version"
     case .rolesTaken(let prefix, let holder):
       "the roles \(PoolRole.names(prefix)) belong to the pool in \(holder) of this server, and nothing was changed"
+    case .rolesExist(let prefix):
+      "some of the roles \(PoolRole.names(prefix)) exist already, and nothing was changed"
     case .otherPrefix(let prefix):
       "the role names of this pool begin with \(prefix)_, and nothing was changed"
     case .schemaTooOld(let database, let first):
@@ -78,7 +82,7 @@ extension JobQueueError: CustomStringConvertible {
     case .wrongEncoding(let database, let encoding):
       "the database \(database) has the encoding \(encoding), but Haul needs UTF8: create a database with 'createdb --encoding UTF8 --template template0 NAME'"
     case .foreignSchema(let schema, let owner, let admin):
-      "the schema \(schema.name) belongs to \(owner), but it must belong to \(admin): give Haul another database. If nothing else uses this schema, a superuser can run ALTER SCHEMA \(schema.name) OWNER TO \(admin)"
+      "the schema \(schema.name) belongs to \(owner), but it must belong to \(admin): give Haul another schema or database. If nothing else uses this schema, a superuser can run ALTER SCHEMA \(schema.name) OWNER TO \(admin)"
     case .versionNotServed(let message), .unknownWorker(let message): message
     case .noSuchName(let message, let hint, _), .refused(let message, let hint),
       .pathTaken(let message, let hint), .busy(let message, let hint):

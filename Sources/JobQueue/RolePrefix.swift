@@ -83,6 +83,20 @@ extension Migrator {
         return present
       }
     }
+    if roles.prefix == nil, connection.schema != .usual {
+      if roles.mayBeShared {
+        throw JobQueueError.refused(
+          "roles can be shared only with --role-prefix, the prefix of the other pool's roles",
+          hint: nil)
+      }
+      // Someone may have made roles with these names for another purpose, and their members could use this pool.
+      let names = [PoolRole.admin, .worker, .submitter, .monitor].map { $0.name(wanted) }
+      let found = try await connection.query(
+        "SELECT FROM pg_roles WHERE rolname = ANY ($1::text[])", [names])
+      if !found.isEmpty, try await RolePrefix.holder(of: wanted, connection) == nil {
+        throw JobQueueError.rolesExist(prefix: wanted)
+      }
+    }
     if !roles.mayBeShared, let holder = try await RolePrefix.holder(of: wanted, connection) {
       throw JobQueueError.rolesTaken(prefix: wanted, by: holder)
     }

@@ -93,7 +93,7 @@ package final class Connection: Sendable {
   package var isShared: Bool { if case .shared = route { true } else { false } }
 
   /// The database and its server in a form for people, such as `haul at db.example.org:5432`. For a Unix socket, the text has
-  /// the socket's directory instead of the host.
+  /// the socket's directory instead of the host. If the pool has a schema of its own, the text ends with `, schema lab`.
   package var database: String { link.database }
 
   /// The schema of the pool, which statements call `haul`.

@@ -16,7 +16,8 @@ struct LinkThread: ~Copyable {
     do throws(PostgresError) {
       let thread = LinkThread(
         link: link, libpq: try Handshake.connect(configuration, link: link))
-      link.database = thread.libpq.database
+      let schema = configuration.schema == .usual ? "" : ", schema \(configuration.schema.name)"
+      link.database = thread.libpq.database + schema
       link.isStandby = thread.libpq.isStandby
       connected.settle(.success(thread.libpq.backendPID))
       let (reason, call) = thread.serve()

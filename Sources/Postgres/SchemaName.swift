@@ -12,9 +12,9 @@ package struct SchemaName: Sendable, Hashable {
   private init(known name: String) { self.name = name }
 
   /// Creates a name of at most 40 lower-case letters, digits and `_` that begins with a letter. Returns nil for any other text,
-  /// for a name that begins with `pg_`, and for a word that SQL reserves.
+  /// for `pg` and names that begin with `pg_`, and for a word that SQL reserves.
   package init?(_ name: String) {
-    guard name.wholeMatch(of: /[a-z][a-z0-9_]{0,39}/) != nil, !name.hasPrefix("pg_"),
+    guard name.wholeMatch(of: /[a-z][a-z0-9_]{0,39}/) != nil, name != "pg", !name.hasPrefix("pg_"),
       !Self.reserved.contains(name)
     else { return nil }
     self.name = name

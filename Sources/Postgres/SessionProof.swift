@@ -32,7 +32,7 @@ enum SessionProof {
     try await connection.script(
       """
       \(configuration.ownSettings());
-      SELECT pg_catalog.set_config('haul.session', '\(mark)', false)
+      SELECT pg_catalog.set_config('haul_session.mark', '\(mark)', false)
       """, timeout: patience)
     try await connection.requireSession()
   }
@@ -102,7 +102,8 @@ extension Connection {
   package func requireSession() async throws {
     guard case .marked(let mark) = route else { return }
     let rows = try await query(
-      "SELECT pg_catalog.current_setting('haul.session', true) IS NOT DISTINCT FROM $1", [mark])
+      "SELECT pg_catalog.current_setting('haul_session.mark', true) IS NOT DISTINCT FROM $1", [mark]
+    )
     if try rows[0].decode(0, as: Bool.self) { return }
     link.requestClose(because: .noSession)
     throw PostgresError.noSession

@@ -78,7 +78,7 @@ extension ExitError {
     let code: ExitCode =
       switch error {
       case .schemaTooNew, .schemaMissing, .versionNotServed: otherVersion
-      case .functionsTooNew, .rolesTaken, .otherPrefix, .schemaTooOld, .wrongEncoding,
+      case .functionsTooNew, .rolesTaken, .rolesExist, .otherPrefix, .schemaTooOld, .wrongEncoding,
         .foreignSchema:
         .configuration
       case .noSuchName: unknownName
@@ -87,6 +87,10 @@ extension ExitError {
       case .unknownWorker, .busy: .tryAgain
       }
     var sentence = Self.sentence("\(error)")
+    if case .rolesExist(let prefix) = error {
+      sentence +=
+        " Use --role-prefix NAME to give this pool other roles, or --role-prefix \(prefix) to use these roles and their logins."
+    }
     if case .rolesTaken = error {
       sentence += " Use --role-prefix NAME to give this pool roles of its own."
     }
@@ -140,7 +144,7 @@ extension ExitError {
     let reason = refusal.map { "\($0): " } ?? ""
     self.init(
       .notPermitted,
-      "\(reason)this command needs a user that may create roles and schemas. If Haul's roles exist, this user must be a member of \(PoolRole.admin.name(prefix)), which must own the schema haul and its objects. The user who created the roles can grant this membership."
+      "\(reason)this command needs a user that may create roles and schemas. If Haul's roles exist, this user must be a member of \(PoolRole.admin.name(prefix)), which must own the schema of the pool and its objects. The user who created the roles can grant this membership."
     )
   }
 

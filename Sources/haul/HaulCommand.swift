@@ -25,9 +25,10 @@ extension HaulCommand {
     do {
       try await perform()
     } catch {
-      throw ExitError(
+      let error = ExitError(
         from: error, unknownName: Self.codeOfUnknownName, otherVersion: Self.codeOfOtherVersion,
         role: Self.role)
+      throw ExitError(error.code, error.message.map(ConnectedPool.advice))
     }
   }
 }

@@ -18,7 +18,7 @@ import Testing
     #expect(connection.route == .direct)
     try await connection.requireSession()
     let mark: String? = try await connection.query(
-      "SELECT current_setting('haul.session', true)")[0].decode(0)
+      "SELECT current_setting('haul_session.mark', true)")[0].decode(0)
     #expect(mark == nil)
     await connection.close()
   }
@@ -90,9 +90,9 @@ import Testing
     let marked = Connection(
       link: connection.link, backendPID: connection.backendPID, isTransaction: false,
       route: .marked("mine"))
-    try await marked.script("SET haul.session = 'mine'")
+    try await marked.script("SET haul_session.mark = 'mine'")
     try await marked.requireSession()
-    try await marked.script("SET haul.session = 'another'")
+    try await marked.script("SET haul_session.mark = 'another'")
     await #expect(throws: PostgresError.noSession) { try await marked.requireSession() }
     try await eventually("the end of the connection") { marked.isLost }
     await #expect(throws: PostgresError.noSession) { try await marked.query("SELECT") }

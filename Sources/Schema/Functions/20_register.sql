@@ -25,11 +25,11 @@ BEGIN
     IF NOT FOUND THEN
       RAISE EXCEPTION 'store "%": the marker in its directory belongs to %', v_store.store, coalesce(
         (SELECT format('the store "%s"', s.name) FROM haul.store_instance i JOIN haul.store s ON s.id = i.store
-          WHERE i.marker = v_store.marker), 'another database')
+          WHERE i.marker = v_store.marker), 'another pool')
         USING ERRCODE = 'HA003', HINT = CASE
           WHEN EXISTS (SELECT FROM haul.store_instance i WHERE i.marker = v_store.marker)
             THEN 'Use the name of that store in --store.'
-          ELSE format('Use that database. Or use the directory in this pool too: haul store init --adopt %s DIRECTORY',
+          ELSE format('Use that pool. Or use the directory in this pool too: haul store init --adopt %s DIRECTORY',
             v_store.store)
           END;
     END IF;

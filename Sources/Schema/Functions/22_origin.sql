@@ -11,7 +11,8 @@ DECLARE
   v_timeline integer;
 BEGIN
   IF EXISTS (SELECT FROM haul.pool p WHERE p.server_start = pg_postmaster_start_time()
-      AND p.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database()))
+      AND p.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+      AND p.namespace = 'haul'::regnamespace)
     AND EXISTS (SELECT FROM haul.pulse) THEN
     RETURN true;
   END IF;
@@ -36,9 +37,11 @@ BEGIN
   UPDATE haul.pool SET server_start = pg_postmaster_start_time(),
     system = (SELECT c.system_identifier FROM pg_control_system() c),
     timeline = v_timeline,
-    database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database());
+    database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database()),
+    namespace = 'haul'::regnamespace;
   SELECT v_pool.timeline IS NOT NULL AND (p.system, p.timeline) IS DISTINCT FROM (v_pool.system, v_pool.timeline),
-    v_pool.timeline IS NOT NULL AND p.database <> v_pool.database
+    v_pool.timeline IS NOT NULL AND (p.database <> v_pool.database
+      OR coalesce(p.namespace <> v_pool.namespace, false))
   INTO v_is_later, v_is_copy FROM haul.pool p;
   IF v_has_crashed THEN
     -- If the clock was ahead before the crash, times that were written before the crash may be in the future. rescue()
@@ -60,8 +63,9 @@ END
 $$;
 COMMENT ON FUNCTION haul.heed_origin(boolean) IS
   'Makes sure that the pool never uses a token (the number of a lease) or a job id twice. The latest commits may be '
-  'missing if the server has crashed, or if the pool is now on another server, timeline or database, for example after '
-  'a restore. If commits may be missing, this function raises the sequence of tokens by 2^32. It also raises the '
-  'sequence of job ids by 2^24, but not if the server has only crashed. Call this function before you take tokens or '
-  'job ids from the sequences. Locks the row of the table pool if commits may be missing. Returns true if the caller '
-  'may take tokens and ids. Returns false if p_waits is false and another session has locked that row.';
+  'missing if the server has crashed, or if the pool is now on another server, timeline or database or in a new '
+  'schema, for example after a restore. If commits may be missing, this function raises the sequence of tokens by '
+  '2^32. It also raises the sequence of job ids by 2^24, but not if the server has only crashed. Call this function '
+  'before you take tokens or job ids from the sequences. Locks the row of the table pool if commits may be missing. '
+  'Returns true if the caller may take tokens and ids. Returns false if p_waits is false and another session has '
+  'locked that row.';

@@ -80,7 +80,7 @@ BEGIN
   changed := cardinality(v_jobs) + v_due + cardinality(v_back);
   more := cardinality(v_ended) = p_limit;
   PERFORM haul.note_operation(
-    CASE WHEN current_setting('haul.action', true) = 'cancel --undo' THEN 'cancel --undo' ELSE 'retry' END,
+    CASE WHEN current_setting('haul_session.action', true) = 'cancel --undo' THEN 'cancel --undo' ELSE 'retry' END,
     haul.selector_text(p_selector), changed, v_jobs || v_late || v_back,
     p_batches => ARRAY[p_selector ->> 'batch']);
 END
@@ -90,5 +90,5 @@ COMMENT ON FUNCTION haul.retry(jsonb, integer, bigint, text, timestamptz) IS
   'count. Call it like pause(). The first call also withdraws all cancellations that workers have not carried out. If '
   'a job is selected by id and waits for its next attempt, it becomes due immediately. p_if_exists (fail, skip, '
   'replace or rename): what the jobs do from now on if their file exists; NULL = as before. p_since: "since" of the '
-  'first reply. Later calls then skip jobs that fail or are cancelled after the first call. If the setting haul.action '
-  'is ''cancel --undo'', the view operations lists the command under this name.';
+  'first reply. Later calls then skip jobs that fail or are cancelled after the first call. If the setting '
+  'haul_session.action is ''cancel --undo'', the view operations lists the command under this name.';

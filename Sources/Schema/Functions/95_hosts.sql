@@ -114,14 +114,17 @@ COMMENT ON FUNCTION haul.unset_host(text) IS
 -- set_host() and unset_host() call this first, so that they run one after the other. apply_policies() locks the table,
 -- too, so it cannot compare a host with policies that another session is changing.
 CREATE OR REPLACE FUNCTION haul.lock_policies() RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET lock_timeout = '10s' AS $$
 BEGIN
   LOCK TABLE haul.host_policy IN SHARE ROW EXCLUSIVE MODE;
+EXCEPTION WHEN lock_not_available THEN
+  RAISE EXCEPTION 'another session is changing the limits of hosts' USING ERRCODE = 'HA007',
+    HINT = 'Try again when its transaction has ended.';
 END
 $$;
 COMMENT ON FUNCTION haul.lock_policies() IS
-  'Waits until no other session changes or applies policies (limits that operators set), and keeps it so until the '
-  'transaction ends.';
+  'Waits up to 10 s until no other session changes or applies policies (limits that operators set), and keeps it so '
+  'until the transaction ends. Raises HA007 after that time.';
 
 CREATE OR REPLACE FUNCTION haul.policy_changed(p_pattern text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
@@ -133,21 +136,26 @@ BEGIN
   ORDER BY h.id
   ON CONFLICT (host) DO UPDATE SET resets = true WHERE NOT host_change.resets;
   -- Most patterns match few hosts, so most changes count at once.
-  PERFORM haul.apply_policies(1000);
+  PERFORM haul.apply_policies(1000, p_pattern);
 END
 $$;
 COMMENT ON FUNCTION haul.policy_changed(text) IS
   'Makes the hosts that match p_pattern follow the policies: up to 1,000 hosts now, and the others in later calls of '
   'apply_policies(). The caller must have called lock_policies().';
 
--- Thousands of hosts must not be locked at once, because claims would wait for all of them.
-CREATE OR REPLACE FUNCTION haul.apply_policies(p_limit integer, OUT applied integer, OUT more boolean)
+-- Thousands of hosts must not be locked at once, because claims would wait for all of them. So this function also finds
+-- the policies of the hosts before it locks the hosts. OFFSET 0 keeps the planner from doing so for all hosts.
+CREATE OR REPLACE FUNCTION haul.apply_policies(
+  p_limit integer, p_name text DEFAULT NULL, OUT applied integer, OUT more boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_mergejoin = off
 SET lock_timeout = '200ms' AS $$
 DECLARE
-  v_hosts integer[];
-  v_resets integer[];
-  v_lanes tid[];
+  v_only integer := (SELECT n.id FROM haul.host_name n WHERE n.name = p_name);
+  v_after integer := coalesce(v_only, 0) - 1;
+  v_found record;
+  v_free integer[] := '{}';
+  v_changed integer[];
 BEGIN
   PERFORM haul.require_read_committed();
   applied := 0;
@@ -156,39 +164,69 @@ BEGIN
     RETURN;
   END IF;
   BEGIN
-    LOCK TABLE haul.host_policy IN SHARE MODE;
+    LOCK TABLE haul.host_policy IN SHARE MODE NOWAIT;
   EXCEPTION WHEN lock_not_available THEN
     RETURN;
   END;
-  -- Skip locked hosts. Later calls find them again.
-  SELECT coalesce(array_agg(t.host ORDER BY t.host), '{}') INTO v_hosts FROM (
-    SELECT c.host FROM haul.host_change c JOIN haul.host h ON h.id = c.host
-    ORDER BY c.resets DESC, c.host LIMIT greatest(p_limit, 0) FOR UPDATE SKIP LOCKED) t;
-  v_resets := ARRAY(SELECT c.host FROM haul.host_change c WHERE c.host = ANY (v_hosts) AND c.resets);
-  -- Leave out a host with a locked lane, because this function could not make that lane due.
+  -- If other sessions have locked all these hosts, look at the next ones.
+  FOR v_try IN 1..20 LOOP
+    SELECT array_agg(c.host) AS ids, array_agg(c.resets) AS resets, array_agg(p.cap) AS caps,
+      array_agg(p.min_interval) AS intervals, array_agg(p.burst) AS bursts, max(c.host) AS last
+    INTO v_found FROM (
+      SELECT c.host, c.resets FROM haul.host_change c WHERE c.host > v_after AND c.host <= coalesce(v_only, 2147483647)
+      ORDER BY c.host LIMIT greatest(p_limit, 0) FOR UPDATE SKIP LOCKED) c
+    CROSS JOIN LATERAL (SELECT n.name FROM haul.host_name n WHERE n.id = c.host OFFSET 0) n
+    CROSS JOIN LATERAL haul.policy_of(n.name) p;
+    EXIT WHEN v_found.ids IS NULL;
+    v_after := v_found.last;
+    v_free := haul.lock_free_hosts(v_found.ids);
+    EXIT WHEN v_free <> '{}';
+  END LOOP;
+  IF v_free <> '{}' THEN
+    WITH changed AS (
+      UPDATE haul.host h SET cap = w.cap, policy_cap = w.cap, successes = 0, min_interval = w.min_interval,
+        burst = w.burst, next_start = least(h.next_start, clock_timestamp() + w.min_interval)
+      FROM unnest(v_found.ids, v_found.resets, v_found.caps, v_found.intervals, v_found.bursts)
+        AS w(id, resets, cap, min_interval, burst)
+      JOIN unnest(v_free) AS f(id) ON f.id = w.id
+      WHERE h.id = w.id
+        AND (w.resets OR (h.policy_cap, h.min_interval, h.burst) IS DISTINCT FROM (w.cap, w.min_interval, w.burst))
+      RETURNING h.id)
+    SELECT array_agg(c.id) INTO v_changed FROM changed c;
+    IF v_changed IS NOT NULL THEN
+      PERFORM haul.wake_lanes(v_changed);
+    END IF;
+    DELETE FROM haul.host_change c WHERE c.host = ANY (v_free);
+  END IF;
+  applied := cardinality(v_free);
+  more := CASE WHEN v_only IS NULL THEN EXISTS (SELECT FROM haul.host_change c WHERE c.resets)
+    ELSE EXISTS (SELECT FROM haul.host_change c WHERE c.host = v_only) END;
+END
+$$;
+COMMENT ON FUNCTION haul.apply_policies(integer, text) IS
+  'Gives up to p_limit hosts the limits of the current policies: hosts whose policy was set or removed, and new hosts. '
+  'Makes the waiting jobs of changed hosts due. p_name: only the host with this name; NULL or a pattern = all hosts. '
+  'Returns the number of hosts in "applied", and in "more" whether such hosts are left. Leaves out hosts that another '
+  'session has locked, and all hosts while another session changes a policy. Never waits longer than 200 ms. Locks '
+  'hosts, then lanes (the waiting jobs of one queue for one host).';
+
+CREATE OR REPLACE FUNCTION haul.lock_free_hosts(p_hosts integer[]) RETURNS integer[]
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_mergejoin = off AS $$
+DECLARE
+  v_hosts integer[];
+  v_lanes tid[];
+BEGIN
+  SELECT coalesce(array_agg(t.id), '{}') INTO v_hosts FROM (
+    SELECT h.id FROM haul.host h WHERE h.id = ANY (p_hosts) ORDER BY h.id FOR UPDATE SKIP LOCKED) t;
   SELECT coalesce(array_agg(t.place), '{}') INTO v_lanes FROM (
     SELECT l.ctid AS place FROM haul.lane l WHERE l.host = ANY (v_hosts) AND l.head IS NOT NULL
     ORDER BY l.host, l.queue, l.instance FOR UPDATE SKIP LOCKED) t;
-  v_hosts := ARRAY(SELECT u.id FROM unnest(v_hosts) AS u(id) EXCEPT
-    SELECT l.host FROM haul.lane l WHERE l.host = ANY (v_hosts) AND l.head IS NOT NULL AND l.ctid <> ALL (v_lanes));
-  WITH changed AS (
-    UPDATE haul.host h SET cap = p.cap, policy_cap = p.cap, successes = 0, min_interval = p.min_interval,
-      burst = p.burst, next_start = least(h.next_start, clock_timestamp() + p.min_interval)
-    FROM haul.host i CROSS JOIN LATERAL haul.policy_of(i.name) p
-    WHERE h.id = ANY (v_hosts) AND i.id = h.id AND (h.id = ANY (v_resets)
-      OR (h.policy_cap, h.min_interval, h.burst) IS DISTINCT FROM (p.cap, p.min_interval, p.burst))
-    RETURNING h.id)
-  SELECT array_agg(c.id) INTO v_resets FROM changed c;
-  IF v_resets IS NOT NULL THEN
-    PERFORM haul.wake_lanes(v_resets);
-  END IF;
-  DELETE FROM haul.host_change c WHERE c.host = ANY (v_hosts);
-  applied := cardinality(v_hosts);
-  more := EXISTS (SELECT FROM haul.host_change);
+  RETURN ARRAY(SELECT u.id FROM unnest(v_hosts) AS u(id) EXCEPT
+    SELECT l.host FROM haul.lane l WHERE l.host = ANY (v_hosts) AND l.head IS NOT NULL
+      AND NOT EXISTS (SELECT FROM unnest(v_lanes) AS k(place) WHERE k.place = l.ctid));
 END
 $$;
-COMMENT ON FUNCTION haul.apply_policies(integer) IS
-  'Gives up to p_limit hosts the limits of the current policies: hosts whose policy was set or removed, and new hosts. '
-  'Makes the waiting jobs of changed hosts due. Returns the number of hosts in "applied", and in "more" whether other '
-  'hosts are left. Leaves out hosts that another session has locked, and all hosts while another session changes a '
-  'policy. Locks hosts, then lanes (the waiting jobs of one queue for one host).';
+COMMENT ON FUNCTION haul.lock_free_hosts(integer[]) IS
+  'Locks those hosts of p_hosts that no other session has locked, and their lanes with waiting jobs. Returns these '
+  'hosts, but not a host if another session has locked one of its lanes. Never waits.';

@@ -5,8 +5,8 @@ CREATE TABLE IF NOT EXISTS haul.host_change (
   host integer PRIMARY KEY,
   -- Whether an operator set the limits. Then a lower cap that Haul has learned ends, too.
   resets boolean NOT NULL
-);
-CREATE INDEX IF NOT EXISTS host_change_order ON haul.host_change (resets DESC, host);
+) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
+CREATE INDEX IF NOT EXISTS host_change_resets ON haul.host_change (host) WHERE resets;
 
 -- apply_policies() now applies a number of waiting changes, and not a pattern.
 DROP FUNCTION IF EXISTS haul.apply_policies(text);
@@ -19,3 +19,6 @@ CREATE INDEX IF NOT EXISTS lease_command ON haul.lease (worker) WHERE command IS
 
 -- When `max_running` was set last.
 ALTER TABLE haul.queue ADD COLUMN IF NOT EXISTS limit_set_at timestamptz NOT NULL DEFAULT '-infinity';
+
+-- The schema in which the pool was last used. A restored schema has another oid. NULL = not known yet.
+ALTER TABLE haul.pool ADD COLUMN IF NOT EXISTS namespace oid;

@@ -138,7 +138,7 @@ SELECT 'dead_rows' AS vital, s.relname::text AS subject, s.n_dead_tup::double pr
 FROM pg_stat_all_tables s
 WHERE s.schemaname = 'haul' AND s.relname IN ('ready', 'lease', 'lane', 'host', 'scheduled', 'held', 'progress',
   'checkpoint',
-  'worker', 'worker_call', 'batch_change', 'batch_total', 'usage_change', 'usage')
+  'worker', 'worker_call', 'batch_change', 'batch_total', 'usage_change', 'usage', 'host_change')
 UNION ALL
 SELECT 'oldest_snapshot', o.holder, coalesce(extract(epoch FROM o.age), 0)::double precision, 'seconds',
   coalesce(o.age > interval '5 minutes', false),

@@ -25,7 +25,8 @@ struct DatabaseOptions: OptionGroup {
   /// The value of the option or its environment variable, or nil if both are missing.
   var given: String?
 
-  private var schemaName: SchemaName?
+  /// The value of the option or its environment variable, or nil if both are missing.
+  var schemaName: SchemaName?
 
   /// The schema of the pool.
   var schema: SchemaName { schemaName ?? .usual }
@@ -83,7 +84,9 @@ struct DatabaseOptions: OptionGroup {
   /// The names of the variables in this process's environment that keep commands from using the database of `haul up`.
   static var variables: [String] {
     let environment = ProcessInfo.processInfo.environment
-    return (["HAUL_DATABASE_URL"] + libpqVariables).filter { environment[$0, default: ""] != "" }
+    return (["HAUL_DATABASE_URL", "HAUL_SCHEMA"] + libpqVariables).filter {
+      environment[$0, default: ""] != ""
+    }
   }
 
   private static let libpqVariables = [
@@ -108,6 +111,13 @@ struct DatabaseOptions: OptionGroup {
   /// Calls `body` with libpq's connection string. If `body` cannot connect, the error says why.
   func withConninfo<Result>(_ body: (String) async throws -> Result) async throws -> Result {
     let place = place
+    ConnectedPool.note(schema)
+    if case .standing = place, schema != .usual {
+      throw ExitError(
+        .usage,
+        "the pool of 'haul up' has no schema \(schema.name). Unset HAUL_SCHEMA and omit --schema, or name a database with --database."
+      )
+    }
     do {
       return try await body(place.conninfo)
     } catch PostgresError.connecting(let state, let text) {
@@ -161,7 +171,7 @@ struct DatabaseOptions: OptionGroup {
   /// Replaces option names in `sentence` with libpq's environment variables, if these variables name the database.
   private static func naming(_ place: Place, _ sentence: String) -> String {
     guard case .named("") = place else { return sentence }
-    let names = variables.filter { $0 != "HAUL_DATABASE_URL" }
+    let names = variables.filter { !$0.hasPrefix("HAUL_") }
     return
       sentence
       .replacing("--database or HAUL_DATABASE_URL", with: names.joined(separator: " or "))
@@ -171,7 +181,7 @@ struct DatabaseOptions: OptionGroup {
   /// Returns a hint if libpq's environment selects a different database than the pool of 'haul up' on this machine. Otherwise
   /// returns nil.
   private static func hint(_ place: Place) -> String? {
-    let names = variables.filter { $0 != "HAUL_DATABASE_URL" }
+    let names = variables.filter { !$0.hasPrefix("HAUL_") }
     // A user who names a server means that server.
     guard case .named("") = place, !names.isEmpty,
       Set(names).isDisjoint(with: ["PGHOST", "PGHOSTADDR", "PGSERVICE"]),

@@ -60,7 +60,8 @@ struct OutputOptions: OptionGroup {
 
   /// Prints one object for programs, or a sentence for people.
   func print(_ members: [JSONValue.Member], orSay sentence: String) throws {
-    try StandardStream.output.write(isJSON ? Self.json(members) : sentence + "\n")
+    try StandardStream.output.write(
+      isJSON ? Self.json(members) : ConnectedPool.advice(sentence) + "\n")
   }
 
   /// Returns one object on a line of its own. The last member of the object names the pool.

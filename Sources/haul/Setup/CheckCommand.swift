@@ -99,7 +99,8 @@ struct CheckCommand: HaulCommand {
 
   private func report(_ findings: [CheckFinding]) throws {
     let lines = findings.map {
-      output.isJSON ? OutputOptions.json($0.members) : $0.text(on: OutputOptions.screen)
+      output.isJSON
+        ? OutputOptions.json($0.members) : ConnectedPool.advice($0.text(on: OutputOptions.screen))
     }
     try StandardStream.output.write(lines.joined())
   }

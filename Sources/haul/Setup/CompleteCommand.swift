@@ -1,6 +1,7 @@
 import Arguments
 import HaulSystem
 import JobQueue
+import Postgres
 
 /// Answers the shells' completion scripts; see `CompletionCommand`. It never reports errors.
 struct CompleteCommand: HaulCommand {
@@ -55,6 +56,7 @@ struct CompleteCommand: HaulCommand {
   ) async -> [Completion.Word] {
     var database = database
     if let given = completion.given["database"] { database.given = given }
+    if let given = completion.given["schema"] { database.schemaName = SchemaName(given) }
     let (replies, input) = AsyncStream.makeStream(of: [String].self)
     Task { [database] in
       let found = try? await database.withQueue {

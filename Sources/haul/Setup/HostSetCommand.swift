@@ -87,9 +87,9 @@ struct HostSetCommand: HaulCommand {
     for case let note? in notes { StandardStream.say("haul host set: \(note)\n") }
   }
 
-  /// The note for hosts that other sessions have locked.
+  /// The note if another session has locked some of the hosts, or changes limits too.
   static let laterNote =
-    "other sessions have locked some hosts. These hosts get their limits as soon as they are free"
+    "another session uses some of these hosts. A worker or coordinator sets their limits later"
 
   /// Returns a note if a burst has no effect, because the host has no interval; otherwise nil.
   private func noteOnBurst(_ queue: JobQueue, _ host: String) async throws -> String? {

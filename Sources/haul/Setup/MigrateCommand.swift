@@ -1,6 +1,7 @@
 import Arguments
 import JobModel
 import JobQueue
+import Postgres
 import Terminal
 
 struct MigrateCommand: HaulCommand {
@@ -79,8 +80,9 @@ struct MigrateCommand: HaulCommand {
         .init("refreshed", .array(report.refreshed.map { .string($0) })),
       ],
       orSay: isDone
-        ? "the schema of \(report.database) is up to date, at version \(report.version)"
-        : "the schema of \(report.database) is now at version \(report.version)")
+        ? "the schema \(database.schema.name) of \(report.database) is up to date, at version \(report.version)"
+        : "the schema \(database.schema.name) of \(report.database) is now at version \(report.version)"
+    )
   }
 
   /// Compares the schema with this program. Changes nothing, so it also works on a standby.

@@ -31,7 +31,7 @@ struct StoreInitCommand: HaulCommand {
     [
       .flag(
         "adopt", \.adopts,
-        "Use a directory that is a store of another database. Both pools can use the directory at the same time. They share the finished files, but not the part files."
+        "Use a directory that is a store of another pool. Both pools can use the directory at the same time. They share the finished files, but not the part files."
       )
     ] + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
@@ -97,7 +97,7 @@ struct StoreInitCommand: HaulCommand {
     return names
   }
 
-  /// Checks that the directory is not a store of another database. With `--adopt`, checks nothing.
+  /// Checks that the directory is not a store of another pool. With `--adopt`, checks nothing.
   ///
   /// - Throws: if the directory has a marker that the database does not know.
   private func requireOwn(_ queue: JobQueue) async throws {
@@ -106,8 +106,8 @@ struct StoreInitCommand: HaulCommand {
     if try await queue.stores().contains(where: { $0.marker == marker }) { return }
     throw ExitError(
       .configuration,
-      "\(directory) is already a store of another database. "
-        + "Name that database with --database, or use the directory in this pool too with: "
+      "\(directory) is already a store of another pool. "
+        + "Name that pool with --database or --schema, or use the directory in this pool too with: "
         + "haul store init --adopt \(store.argument) \(shellWord(directory))")
   }
 

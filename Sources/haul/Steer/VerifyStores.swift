@@ -54,7 +54,7 @@ struct VerifyStores: Sendable {
     let marker = try Store.marker(mount)
     let owner = rows.first { $0.marker == marker }
     if let owner, owner.store == mount.name { return owner }
-    let whose = owner.map { "the store \"\($0.store)\"" } ?? "another database"
+    let whose = owner.map { "the store \"\($0.store)\"" } ?? "another pool"
     throw ExitError(
       .configuration,
       "store \"\(mount.name)\": the marker in its directory belongs to \(whose). Haul compared no file."

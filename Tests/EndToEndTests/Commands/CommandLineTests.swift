@@ -143,8 +143,8 @@ struct CommandLineTests {
         #expect(refused.exit == .code(78))
         #expect(
           refused.standardError == [
-            "haul store init: \(directory.path) is already a store of another database. Name that database with "
-              + "--database, or use the directory in this pool too with: haul store init --adopt films \(directory.path)"
+            "haul store init: \(directory.path) is already a store of another pool. Name that pool with "
+              + "--database or --schema, or use the directory in this pool too with: haul store init --adopt films \(directory.path)"
           ])
         let worker = try await haul(["worker", "--store", "films=\(directory.path)"], on: other)
         #expect(worker.exit == .code(78))
@@ -293,7 +293,7 @@ struct CommandLineTests {
       let second = try await haul(["migrate"], on: database)
       #expect(
         second.standardOutput == [
-          "the schema of \(database.name) is up to date, at version \(JobQueue.schemaVersion)"
+          "the schema haul of \(database.name) is up to date, at version \(JobQueue.schemaVersion)"
         ])
     }
   }

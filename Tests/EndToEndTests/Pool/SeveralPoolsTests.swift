@@ -60,6 +60,30 @@ import Testing
     }
   }
 
+  @Test func `advice names the schema unless the environment does`() async throws {
+    try await withTestDatabase(.empty) { database in
+      let name = "p_" + UUID().uuidString.lowercased().prefix(8)
+      func said(_ arguments: [String], _ environment: [String: String] = [:]) async throws -> String
+      {
+        let output = try await ChildProcess.run(
+          HaulProcess.path, arguments,
+          environment: ["HAUL_DATABASE_URL": database.conninfo].merging(environment) { $1 })
+        return (output.standardOutput + output.standardError).joined(separator: "\n")
+      }
+      let check = try await said(["migrate", "--check", "--schema", name])
+      #expect(check.hasSuffix("there is no schema. Run: HAUL_SCHEMA=\(name) haul migrate"))
+      #expect(
+        try await said(["check", "--schema", name]).contains("'HAUL_SCHEMA=\(name) haul migrate'"))
+      let told = try await said(["migrate", "--check"], ["HAUL_SCHEMA": name])
+      #expect(told.hasSuffix("there is no schema. Run: haul migrate"))
+      _ = try await said(["migrate", "--schema", name])
+      let why = try await said(["host", "set", "a.test", "--cap", "2", "--schema", name])
+      #expect(
+        why.contains("HAUL_SCHEMA=\(name) haul host unset") || !why.contains("haul host unset"))
+      #expect(try await said(["check", "--schema", name]).contains(", schema \(name)"))
+    }
+  }
+
   @Test(arguments: ["Films", "pg_films", "user", "a b", ""])
   func `a name that is no schema's is refused`(name: String) async throws {
     let output = try await ChildProcess.run(HaulProcess.path, ["queues", "--schema", name])

@@ -74,6 +74,54 @@ struct PolicyTests {
     }
   }
 
+  @Test func `hosts behind a thousand with locked lanes get their limits`() async throws {
+    try await Pool.open { pool in
+      try await hosts(2100, pool)
+      try await pool.execute(
+        """
+        INSERT INTO haul.lane_key (host, queue, instance) SELECT h.id, 1, 0 FROM haul.host h WHERE h.id <= 1500;
+        """)
+      try await pool.execute(
+        "INSERT INTO haul.lane (host, queue, instance, priority, head) SELECT h.id, 1, 0, 5, 1 FROM haul.host h WHERE h.id <= 1500"
+      )
+      try await pool.holding("SELECT FROM haul.lane FOR UPDATE") {
+        #expect(try await !pool.jobs.setHost("*.many.test", cap: 9))
+        #expect(try await caps(pool)[9] == 600)
+        try await pool.execute("SELECT haul.set_host('2100.many.test', 7, NULL, NULL)")
+        #expect(try await caps(pool)[7] == 1)
+      }
+      #expect(try await pool.jobs.setHost("*.many.test", cap: 8))
+      #expect(try await caps(pool) == [8: 2099, 7: 1])
+      try await pool.admin.script("DELETE FROM haul.lane; DELETE FROM haul.lane_key")
+    }
+  }
+
+  /// Neither with old statistics nor in a session that keeps its plans.
+  @Test func `only the hosts of a step are compared with the policies`() async throws {
+    try await Pool.open { pool in
+      try await hosts(5000, pool)
+      let before: Int64 = try await reads(pool) { try await pool.jobs.promote(limit: 1) }
+      for _ in 1...2 { _ = try await pool.jobs.promote(limit: 1) }
+      let after: Int64 = try await reads(pool) { try await pool.jobs.promote(limit: 1) }
+      // A row of host is read when it is locked and when it is changed, and its lanes are looked for.
+      #expect(before < 10_000 && after < 10_000, "\(before), \(after)")
+    }
+  }
+
+  /// The rows of hosts and changes that a call reads in this session.
+  private func reads(_ pool: Pool, _ call: () async throws -> some Sendable) async throws -> Int64 {
+    let sum = """
+      SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::bigint FROM pg_stat_xact_user_tables
+      WHERE relname IN ('host', 'host_change', 'host_name', 'host_policy')
+      """
+    try await pool.admin.script("BEGIN")
+    let before: Int64 = try await pool.admin.query(sum)[0].decode(0)
+    _ = try await call()
+    let after: Int64 = try await pool.admin.query(sum)[0].decode(0)
+    try await pool.admin.script("COMMIT")
+    return after - before
+  }
+
   @Test func `only an operator's change ends a cap that Haul has learned`() async throws {
     try await Pool.open { pool in
       try await hosts(1, pool)

@@ -78,6 +78,38 @@ struct SeveralPoolsTests {
     }
   }
 
+  /// Someone's role with that name would own the pool.
+  @Test func `roles that exist are not taken without being named`() async throws {
+    let schema = try Self.newName()
+    try await withTestDatabase(.empty) { database in
+      var database = database
+      database.schema = schema
+      let connection = try await database.connect()
+      await #expect(throws: JobQueueError.self) {
+        try await Migrator.migrate(connection, roles: .init(mayBeShared: true))
+      }
+      try await connection.execute("CREATE ROLE \(schema.name)_admin")
+      await #expect(throws: JobQueueError.rolesExist(prefix: schema.name)) {
+        try await Migrator.migrate(connection)
+      }
+      let rows = try await connection.query("SELECT FROM pg_namespace WHERE nspname = 'haul'")
+      #expect(rows.count == 0)
+      _ = try await Migrator.migrate(connection, roles: .init(prefix: schema.name))
+    }
+  }
+
+  @Test func `a schema that is restored in its place uses no token twice`() async throws {
+    let schema = try Self.newName()
+    try await Pool.open(in: schema) { pool in
+      try await pool.submit(2)
+      let worker = try await pool.worker()
+      let token = try await worker.claimOne().token
+      // As after pg_dump --schema, DROP SCHEMA and pg_restore.
+      try await pool.execute("UPDATE haul.pool SET namespace = 1")
+      #expect(try await worker.claimOne().token > token + 4_000_000_000)
+    }
+  }
+
   @Test func `the roles of one pool give no right to the other`() async throws {
     let schema = try Self.newName()
     try await Pool.open { pool in
