@@ -87,7 +87,8 @@ struct PolicyTests {
       try await pool.holding("SELECT FROM haul.lane FOR UPDATE") {
         #expect(try await !pool.jobs.setHost("*.many.test", cap: 9))
         #expect(try await caps(pool)[9] == 600)
-        try await pool.execute("SELECT haul.set_host('2100.many.test', 7, NULL, NULL)")
+        try await pool.execute(
+          "SELECT haul.set_host(h.name, 7, NULL, NULL) FROM haul.host h ORDER BY h.id DESC LIMIT 1")
         #expect(try await caps(pool)[7] == 1)
       }
       #expect(try await pool.jobs.setHost("*.many.test", cap: 8))
