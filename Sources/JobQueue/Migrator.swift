@@ -18,7 +18,7 @@ package enum Migrator {
   }
 
   /// Migrates the database: applies missing migrations, which create tables and the functions that use them, in one transaction.
-  /// If several runs are concurrent, only one does the work. A migration is safe on a live pool: it waits at most 2 seconds for
+  /// If several runs are concurrent, only one does the work. A migration is safe on a live pool: it waits at most 0.5 seconds for
   /// the lock on a table, because other sessions wait behind it. If it does not get the lock, it tries again a little later.
   ///
   /// Each run locks the table `haul.migration`, so concurrent runs wait for each other. Only the owner of the schema may take
@@ -52,7 +52,7 @@ package enum Migrator {
     return try await patiently {
       try await asOwner(connection, prefix) { connection in
         try await connection.script(
-          "SET LOCAL lock_timeout = '60s'; LOCK TABLE haul.migration IN EXCLUSIVE MODE; SET LOCAL lock_timeout = '2s'"
+          "SET LOCAL lock_timeout = '60s'; LOCK TABLE haul.migration IN EXCLUSIVE MODE; SET LOCAL lock_timeout = '500ms'"
         )
         var report = try await bring(connection, to: edition, prefix, force: force)
         report.database = database

@@ -181,6 +181,7 @@ DECLARE
   v_batches integer[];
   v_known bigint;
   v_lines bigint;
+  v_has_more boolean;
 BEGIN
   DELETE FROM haul.known n WHERE n.key IN (
     SELECT k.key FROM haul.known k WHERE k.forget_at <= p_now ORDER BY k.forget_at LIMIT p_limit
@@ -208,13 +209,14 @@ BEGIN
       AND NOT EXISTS (SELECT FROM haul.batch_change c WHERE c.batch = u.id));
   DELETE FROM haul.batch_total t WHERE t.batch = ANY (v_batches);
   DELETE FROM haul.batch b WHERE b.id = ANY (v_batches);
-  RETURN p_limit IN (v_known, coalesce(cardinality(v_workers), 0), v_lines);
+  v_has_more := haul.shrink_usage(p_limit, p_now);
+  RETURN v_has_more OR p_limit IN (v_known, coalesce(cardinality(v_workers), 0), v_lines);
 END
 $$;
 COMMENT ON FUNCTION haul.tidy(integer, timestamptz) IS
   'Deletes up to p_limit rows of each kind that nothing needs any more: paths to forget in known, workers that ended '
-  '30 days ago, staged lines without a submission, and batches without jobs. Returns whether there may be more. Skips '
-  'rows that another session has locked.';
+  '30 days ago, staged lines without a submission, and batches without jobs. Also calls shrink_usage(). Returns '
+  'whether there may be more. Skips rows that another session has locked.';
 
 CREATE OR REPLACE FUNCTION haul.tidy_staging(p_limit integer) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off

@@ -75,3 +75,42 @@ COMMENT ON FUNCTION haul.fold_usage(integer) IS
   'Maintenance: deletes up to p_limit rows from usage_change and adds their numbers to the usage of each day. Also '
   'deletes up to p_limit rows of usage that are older than 400 days. Returns the number of rows deleted from '
   'usage_change. Concurrent calls are safe.';
+
+-- A pool with many hosts, batches or workers would otherwise keep a row for each of them and each day.
+CREATE OR REPLACE FUNCTION haul.shrink_usage(p_limit integer, p_now timestamptz) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
+DECLARE
+  v_most CONSTANT bigint := 10 * p_limit;
+  v_day date;
+  v_rows bigint;
+BEGIN
+  v_day := (SELECT min(u.day) FROM haul.usage u
+    WHERE u.day > (SELECT t.usage_day FROM haul.prune_turn t) AND u.day < (p_now AT TIME ZONE 'UTC')::date - 35);
+  IF v_day IS NULL THEN
+    RETURN false;
+  END IF;
+  WITH ranked AS (
+    SELECT u.ctid AS place,
+      row_number() OVER (PARTITION BY u.kind ORDER BY greatest(u.bytes, u.fetched) DESC, u.name) AS rank
+    FROM haul.usage u WHERE u.day = v_day AND u.name NOT IN ('', '*')
+  ), small AS (
+    DELETE FROM haul.usage u WHERE u.ctid = ANY (ARRAY(
+      SELECT r.place FROM ranked r WHERE r.rank > 100 ORDER BY r.rank DESC LIMIT v_most))
+    RETURNING u.kind, u.files, u.failed, u.bytes, u.fetched
+  ), summed AS (
+    INSERT INTO haul.usage AS u (day, kind, name, files, failed, bytes, fetched)
+    SELECT v_day, s.kind, '*', haul.whole(sum(s.files)), haul.whole(sum(s.failed)), haul.whole(sum(s.bytes)),
+      haul.whole(sum(s.fetched))
+    FROM small s GROUP BY s.kind
+    ON CONFLICT (day, kind, name) DO UPDATE SET files = haul.whole(u.files::numeric + excluded.files),
+      failed = haul.whole(u.failed::numeric + excluded.failed), bytes = haul.whole(u.bytes::numeric + excluded.bytes),
+      fetched = haul.whole(u.fetched::numeric + excluded.fetched))
+  SELECT count(*) INTO v_rows FROM small;
+  UPDATE haul.prune_turn SET usage_day = v_day WHERE v_rows < v_most;
+  RETURN true;
+END
+$$;
+COMMENT ON FUNCTION haul.shrink_usage(integer, timestamptz) IS
+  'Makes the usage of one day smaller that is more than 35 days old: keeps the 100 largest rows of each kind, and adds '
+  'up to 10 * p_limit other rows to a row with the name *. Returns whether there may be more to do. The caller must '
+  'have locked the row of prune_turn.';

@@ -22,3 +22,6 @@ ALTER TABLE haul.queue ADD COLUMN IF NOT EXISTS limit_set_at timestamptz NOT NUL
 
 -- The schema in which the pool was last used. A restored schema has another oid. NULL = not known yet.
 ALTER TABLE haul.pool ADD COLUMN IF NOT EXISTS namespace oid;
+
+-- The last day whose usage is small already, see shrink_usage().
+ALTER TABLE haul.prune_turn ADD COLUMN IF NOT EXISTS usage_day date NOT NULL DEFAULT '-infinity';

@@ -43,12 +43,13 @@ FROM (
 GROUP BY n.day, n.kind, n.name;
 COMMENT ON VIEW haul.usage_by_day IS
   'Files and bytes of each day in UTC, kept for 400 days, also for jobs that were removed. Each file counts once in '
-  'each kind, so read one kind at a time.';
+  'each kind, so read one kind at a time. After 35 days, only the 100 largest names of each kind and day stay, and the '
+  'name * has the sum of the others.';
 COMMENT ON COLUMN haul.usage_by_day.day IS 'Day in UTC, by the clock of the database.';
 COMMENT ON COLUMN haul.usage_by_day.kind IS 'What this row counts: queue, batch, host or worker.';
 COMMENT ON COLUMN haul.usage_by_day.name IS
   'Name of the queue, batch or host. For a worker, its id and its machine. NULL = jobs without a batch, or jobs that '
-  'failed without a worker.';
+  'failed without a worker. * = all other names of a day that is more than 35 days old.';
 COMMENT ON COLUMN haul.usage_by_day.files IS
   'Number of jobs that completed on this day. A job that completes again counts again.';
 COMMENT ON COLUMN haul.usage_by_day.failed IS

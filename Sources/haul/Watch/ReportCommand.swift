@@ -17,7 +17,8 @@ struct ReportCommand: HaulCommand {
     time in --since. The dash in place of a name stands for jobs without a batch, or for jobs that failed without \
     a worker.
 
-    The totals stay when jobs, queues or workers are removed. Haul keeps them for 400 days. It counts queues, \
+    The totals stay when jobs, queues or workers are removed. Haul keeps them for 400 days. After 35 days it keeps \
+    only the 100 largest names of each day, and the name * stands for the others. It counts queues, \
     batches, hosts and workers separately, so it cannot say which hosts a queue used. JSON and CSV contain \
     plain numbers and no total.
     """

@@ -233,6 +233,39 @@ struct UsageTests {
     }
   }
 
+  /// Each day has 250 hosts and batches, and a row without a name.
+  @Test func `after 35 days the smaller names of a day become one`() async throws {
+    try await Pool.open { pool in
+      try await pool.execute(
+        """
+        INSERT INTO haul.usage (day, kind, name, files, failed, bytes, fetched)
+        SELECT (clock_timestamp() AT TIME ZONE 'UTC')::date - d, k, CASE WHEN n > 0 THEN 'n' || n ELSE '' END, 1, 2, n, 2 * n
+        FROM unnest(ARRAY[30, 40, 50]) d, unnest(ARRAY['host', 'batch']) k, generate_series(0, 250) n
+        """)
+      let before = try await sums(pool)
+      for limit in [10, 1000] {
+        // Twice, so that nothing is added up twice.
+        for _ in 1...2 {
+          try await pool.execute(
+            "UPDATE haul.prune_turn SET next_at = '-infinity', tidied_at = '-infinity'")
+          while try await pool.jobs.prune(limit: limit).more {}
+        }
+        #expect(try await sums(pool) == before)
+        let rows: [String] = try await pool.column(
+          """
+          SELECT concat_ws(' ', (clock_timestamp() AT TIME ZONE 'UTC')::date - day, kind, count(*), min(bytes) FILTER (WHERE name LIKE 'n%'),
+            sum(files) FILTER (WHERE name = '*'), count(*) FILTER (WHERE name = ''))
+          FROM haul.usage GROUP BY day, kind ORDER BY day, kind
+          """)
+        #expect(
+          rows == [
+            "50 batch 102 151 150 1", "50 host 102 151 150 1", "40 batch 102 151 150 1",
+            "40 host 102 151 150 1", "30 batch 251 1 1", "30 host 251 1 1",
+          ])
+      }
+    }
+  }
+
   @Test func `jobs that fail without a decision count as failed`() async throws {
     try await Pool.open { pool in
       let jobs = try await pool.submit(2, after: .milliseconds(1), batch: "b")
