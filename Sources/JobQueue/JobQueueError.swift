@@ -68,7 +68,7 @@ extension JobQueueError: CustomStringConvertible {
     case .rolesTaken(let prefix, let holder):
       "the roles \(PoolRole.names(prefix)) belong to the pool in \(holder) of this server, and nothing was changed"
     case .rolesExist(let prefix):
-      "some of the roles \(PoolRole.names(prefix)) exist already, and nothing was changed"
+      "some of the roles \(PoolRole.names(prefix)) exist already and have logins, and nothing was changed"
     case .otherPrefix(let prefix):
       "the role names of this pool begin with \(prefix)_, and nothing was changed"
     case .schemaTooOld(let database, let first):

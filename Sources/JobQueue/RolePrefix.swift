@@ -87,12 +87,17 @@ extension Migrator {
       if roles.mayBeShared {
         throw JobQueueError.refused(
           "roles can be shared only with --role-prefix, the prefix of the other pool's roles",
-          hint: nil)
+          hint: "For example: --role-prefix haul --share-roles")
       }
-      // Someone may have made roles with these names for another purpose, and their members could use this pool.
+      // Someone may have made roles with these names for another purpose. Their logins could then use this pool. An earlier
+      // run that failed leaves roles without logins.
       let names = [PoolRole.admin, .worker, .submitter, .monitor].map { $0.name(wanted) }
       let found = try await connection.query(
-        "SELECT FROM pg_roles WHERE rolname = ANY ($1::text[])", [names])
+        """
+        SELECT FROM pg_roles r WHERE r.rolname = ANY ($1::text[]) AND (r.rolcanlogin OR EXISTS (
+          SELECT FROM pg_auth_members m JOIN pg_roles u ON u.oid = m.member
+          WHERE m.roleid = r.oid AND u.rolname <> ALL ($1::text[]) AND u.rolname <> current_user))
+        """, [names])
       if !found.isEmpty, try await RolePrefix.holder(of: wanted, connection) == nil {
         throw JobQueueError.rolesExist(prefix: wanted)
       }

@@ -182,6 +182,8 @@ BEGIN
   END;
   -- Mark leases that a claim was creating when the limit of their queue was set, so that they count toward this limit.
   -- Only for a while, because this reads all leases, including those that an old snapshot keeps.
+  UPDATE haul.queue SET limit_set_at = clock_timestamp() WHERE id IN (
+    SELECT q.id FROM haul.queue q WHERE q.limit_set_at = 'infinity' FOR UPDATE SKIP LOCKED);
   v_limited := ARRAY(SELECT q.id FROM haul.queue q
     WHERE q.max_running IS NOT NULL AND q.limit_set_at > clock_timestamp() - interval '10 minutes');
   IF v_limited <> '{}' THEN

@@ -79,7 +79,7 @@ BEGIN
     paused = coalesce((p_settings ->> 'paused')::boolean, q.paused),
     max_running = CASE WHEN p_settings ? 'max_running' THEN (p_settings ->> 'max_running')::integer ELSE q.max_running
       END,
-    limit_set_at = CASE WHEN p_settings ? 'max_running' THEN clock_timestamp() ELSE q.limit_set_at END,
+    limit_set_at = CASE WHEN p_settings ? 'max_running' THEN 'infinity' ELSE q.limit_set_at END,
     weight = coalesce((p_settings ->> 'weight')::integer, q.weight),
     defaults = jsonb_strip_nulls(q.defaults || coalesce(p_settings -> 'defaults', '{}')),
     keep_completed = haul.new_keep_time(p_settings, 'keep_completed', q.keep_completed),

@@ -159,7 +159,9 @@ DECLARE
 BEGIN
   PERFORM haul.require_read_committed();
   applied := 0;
-  more := EXISTS (SELECT FROM haul.host_change);
+  more := CASE WHEN p_name IS NULL THEN EXISTS (SELECT FROM haul.host_change)
+    WHEN p_name LIKE '*%' THEN EXISTS (SELECT FROM haul.host_change c WHERE c.resets)
+    ELSE EXISTS (SELECT FROM haul.host_change c WHERE c.host = v_only) END;
   IF NOT more THEN
     RETURN;
   END IF;

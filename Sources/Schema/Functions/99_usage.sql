@@ -89,13 +89,17 @@ BEGIN
   IF v_day IS NULL THEN
     RETURN false;
   END IF;
-  WITH ranked AS (
-    SELECT u.ctid AS place,
-      row_number() OVER (PARTITION BY u.kind ORDER BY greatest(u.bytes, u.fetched) DESC, u.name) AS rank
-    FROM haul.usage u WHERE u.day = v_day AND u.name NOT IN ('', '*')
+  WITH large AS (
+    SELECT t.place FROM unnest(ARRAY['queue', 'batch', 'host', 'worker']) AS k(kind)
+    CROSS JOIN LATERAL (
+      SELECT u.ctid AS place FROM haul.usage u
+      WHERE u.day = v_day AND u.kind = k.kind AND u.name NOT IN ('', '*')
+      ORDER BY greatest(u.bytes, u.fetched) DESC, u.name LIMIT 100) t
   ), small AS (
     DELETE FROM haul.usage u WHERE u.ctid = ANY (ARRAY(
-      SELECT r.place FROM ranked r WHERE r.rank > 100 ORDER BY r.rank DESC LIMIT v_most))
+      SELECT d.ctid FROM haul.usage d WHERE d.day = v_day AND d.name NOT IN ('', '*')
+        AND NOT EXISTS (SELECT FROM large l WHERE l.place = d.ctid)
+      LIMIT v_most))
     RETURNING u.kind, u.files, u.failed, u.bytes, u.fetched
   ), summed AS (
     INSERT INTO haul.usage AS u (day, kind, name, files, failed, bytes, fetched)

@@ -17,7 +17,7 @@ ALTER TABLE haul.worker ADD COLUMN IF NOT EXISTS checked_call bigint NOT NULL DE
   ADD COLUMN IF NOT EXISTS checked_at timestamptz NOT NULL DEFAULT '-infinity';
 CREATE INDEX IF NOT EXISTS lease_command ON haul.lease (worker) WHERE command IS NOT NULL;
 
--- When `max_running` was set last.
+-- When promote() first saw that `max_running` was set; infinity = not yet.
 ALTER TABLE haul.queue ADD COLUMN IF NOT EXISTS limit_set_at timestamptz NOT NULL DEFAULT '-infinity';
 
 -- The schema in which the pool was last used. A restored schema has another oid. NULL = not known yet.

@@ -9,7 +9,8 @@ import Terminal
 enum ConnectedPool {
   private struct State {
     var database: String?
-    var schema = SchemaName.usual
+    /// Nil before a command has named the pool.
+    var schema: SchemaName?
   }
 
   private static let state = Mutex(State())
@@ -38,7 +39,7 @@ enum ConnectedPool {
   /// Returns `text` with the schema in front of each command that it recommends: `HAUL_SCHEMA=lab haul migrate`. Returns it
   /// unchanged if the commands mean this pool already, because its schema is the usual one or stands in the environment.
   static func advice(_ text: String) -> String {
-    let schema = state.withLock { $0.schema }
+    guard let schema = state.withLock({ $0.schema }) else { return text }
     let environment = ProcessInfo.processInfo.environment["HAUL_SCHEMA"] ?? ""
     if schema.name == (environment.isEmpty ? SchemaName.usual.name : environment) { return text }
     return naming(schema, in: text)
@@ -48,7 +49,10 @@ enum ConnectedPool {
   /// `haul migrate --schema …` names its schema.
   static func naming(_ schema: SchemaName, in text: String) -> String {
     text.replacing(/(^|[\s'(])haul ([a-z-]+)(?= |'|$|\.|,|\n)/) { match in
-      let isCommand = Haul.tree.root.children.contains { $0.name == match.2 }
+      // These have a pool of their own.
+      let isCommand =
+        !["get", "up", "completion", "manual"].contains(match.2)
+        && Haul.tree.root.children.contains { $0.name == match.2 }
       let rest = text[match.range.upperBound...]
       guard isCommand, !rest.hasPrefix(" --schema") else { return String(match.0) }
       return "\(match.1)HAUL_SCHEMA=\(schema.name) haul \(match.2)"

@@ -89,7 +89,7 @@ struct HostSetCommand: HaulCommand {
 
   /// The note if another session has locked some of the hosts, or changes limits too.
   static let laterNote =
-    "another session uses some of these hosts. A worker or coordinator sets their limits later"
+    "some hosts get their limits later, from a worker or coordinator"
 
   /// Returns a note if a burst has no effect, because the host has no interval; otherwise nil.
   private func noteOnBurst(_ queue: JobQueue, _ host: String) async throws -> String? {
