@@ -23,9 +23,6 @@ package struct JobQueue: Sendable {
   /// The database and its server in a form for people, as in `Connection.database`.
   package var database: String { connection.database }
 
-  /// The schema of the pool.
-  package var schema: SchemaName { connection.schema }
-
   /// Runs `body` with a queue that reads one snapshot, so that all results of its queries are consistent. `body` cannot change
   /// anything.
   package func snapshot<T: Sendable>(

@@ -91,7 +91,7 @@ extension Migrator {
       }
       // Someone may have made roles with these names for another purpose. Their logins could then use this pool. An earlier
       // run that failed leaves roles without logins.
-      let names = [PoolRole.admin, .worker, .submitter, .monitor].map { $0.name(wanted) }
+      let names = PoolRole.allCases.map { $0.name(wanted) }
       let found = try await connection.query(
         """
         SELECT FROM pg_roles r WHERE r.rolname = ANY ($1::text[]) AND (r.rolcanlogin OR EXISTS (

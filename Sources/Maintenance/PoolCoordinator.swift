@@ -18,8 +18,8 @@ package final class PoolCoordinator: Sendable {
   /// The number of maintenance rounds that this process has begun.
   package var rounds: Int { housekeeper.withLock { $0?.rounds ?? 0 } }
 
-  /// Creates a coordinator without starting it. `conninfo` is a libpq connection string, and
-  /// `schema` the schema of the pool.
+  /// Creates a coordinator without starting it. `conninfo` is a libpq connection string, and `schema` the
+  /// schema of the pool.
   package init(conninfo: String, schema: SchemaName = .usual, logger: Logger) {
     self.conninfo = conninfo
     self.schema = schema

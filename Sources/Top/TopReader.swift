@@ -62,8 +62,8 @@ package final class TopReader: Sendable {
     }
   }
 
-  /// Creates a reader of the pool in the database `conninfo`. While the reader runs, it calls `tell` with each result. `describe` returns a
-  /// sentence for an error.
+  /// Creates a reader of the pool with this schema in the database `conninfo`. While the reader runs, it calls `tell` with each
+  /// result. `describe` returns a sentence for an error.
   package init(
     _ conninfo: String, schema: SchemaName, of part: PoolPart, every interval: Duration,
     describe: @escaping @Sendable (any Error) -> String,

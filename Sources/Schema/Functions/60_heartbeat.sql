@@ -13,6 +13,7 @@ DECLARE
   v_now timestamptz;
   v_draining boolean;
   v_checked bigint;
+  v_checked_at timestamptz;
   v_is_full boolean;
   -- Workers of earlier versions send no p_received. For them, look up the batches of the jobs.
   v_jobs bigint[] := CASE WHEN p_received IS NULL
@@ -21,10 +22,9 @@ BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.authenticate(p_worker, p_secret);
   -- A rescue of this worker may have locked the row. Wait until it ends, then read everything again.
-  PERFORM FROM haul.worker WHERE id = p_worker FOR UPDATE;
+  SELECT w.checked_call, w.checked_at INTO v_checked, v_checked_at FROM haul.worker w WHERE w.id = p_worker FOR UPDATE;
   v_now := clock_timestamp();
-  SELECT w.checked_call, w.checked_at NOT BETWEEN v_now - interval '30 seconds' AND v_now INTO v_checked, v_is_full
-  FROM haul.worker w WHERE w.id = p_worker;
+  v_is_full := v_checked_at NOT BETWEEN v_now - interval '30 seconds' AND v_now;
   UPDATE haul.worker SET heartbeat_at = v_now, checked_call = greatest(checked_call, p_seen),
     checked_at = CASE WHEN v_is_full THEN v_now ELSE checked_at END, expires_at = v_now + haul.lease_expiry(),
     -- Store the rates in the form that views read, and leave out invalid rates.

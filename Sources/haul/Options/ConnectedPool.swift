@@ -49,13 +49,18 @@ enum ConnectedPool {
   /// `haul migrate --schema …` names its schema.
   static func naming(_ schema: SchemaName, in text: String) -> String {
     text.replacing(/(^|[\s'(])haul ([a-z-]+)(?= |'|$|\.|,|\n)/) { match in
-      // These have a pool of their own.
-      let isCommand =
-        !["get", "up", "completion", "manual"].contains(match.2)
-        && Haul.tree.root.children.contains { $0.name == match.2 }
+      let command = Haul.tree.root.children.first { $0.name == match.2 }
       let rest = text[match.range.upperBound...]
-      guard isCommand, !rest.hasPrefix(" --schema") else { return String(match.0) }
+      guard let command, takesSchema(command), !rest.hasPrefix(" --schema") else {
+        return String(match.0)
+      }
       return "\(match.1)HAUL_SCHEMA=\(schema.name) haul \(match.2)"
     }
+  }
+
+  /// Whether a command, or one below it, has the option `--schema`. `haul up` and `haul get` have pools of their own.
+  private static func takesSchema(_ command: CommandNode) -> Bool {
+    command.options.contains { $0.long == "schema" }
+      || command.children.contains(where: takesSchema)
   }
 }

@@ -225,7 +225,7 @@ struct DatabaseOptions: OptionGroup {
 
 extension SchemaName: OptionValue {
   package static let expected =
-    "a name of at most 40 lower-case letters, digits and '_' that begins with a letter and is not a word of SQL"
+    "a name of at most 40 lower-case letters, digits and '_' that begins with a letter and is not an SQL keyword"
 
   package init?(argument: String) { self.init(argument) }
 

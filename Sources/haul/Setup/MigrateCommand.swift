@@ -9,8 +9,8 @@ struct MigrateCommand: HaulCommand {
   static let role: PoolRole? = nil
   static let abstract = "Create or upgrade the database schema."
   static let discussion = """
-    In an empty database the command creates a schema and its roles. The name of the schema is haul, or the name that --schema gives. The command upgrades an older schema. You \
-    can run it at any time on a live pool, and as often as you like. Programs of the previous version continue \
+    In an empty database the command creates a schema and its roles. The schema has the name haul, or the name \
+    that --schema gives. The command upgrades an older schema. You can run it at any time on a live pool, and as often as you like. Programs of the previous version continue \
     to work. The command does not touch a newer schema. It replaces newer functions only with --force. If \
     another session, such as a dump, locks the tables for a minute, the command stops and changes nothing. The \
     first run needs a user that may create roles and schemas. The user need not be a superuser. A member of \
