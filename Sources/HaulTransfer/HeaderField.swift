@@ -13,7 +13,11 @@ public struct HeaderField: Sendable, Hashable {
 
   /// Returns whether the field has this name, without regard to case (RFC 9110 §5.1).
   public func isNamed(_ name: String) -> Bool {
-    self.name.utf8.count == name.utf8.count
-      && self.name.utf8.elementsEqual(name.utf8) { $0.inLowerCase == $1.inLowerCase }
+    guard self.name.utf8.count == name.utf8.count else { return false }
+    let (own, other) = (self.name.utf8.span, name.utf8.span)
+    for index in own.indices where own[index].inLowerCase != other[index].inLowerCase {
+      return false
+    }
+    return true
   }
 }

@@ -111,12 +111,25 @@ package struct WebURL: Sendable, Hashable {
     query = parser.get(CURLUPART_QUERY)
     // `example.org.` is the same host as `example.org`.
     let name = self.host.hasSuffix(".") ? String(self.host.dropLast()) : self.host
-    // RFC 1035 §2.3.4.
-    let labels = name.split(separator: ".", omittingEmptySubsequences: false)
-    guard labels.allSatisfy({ (1...63).contains($0.utf8.count) }) else { throw .badHost }
+    guard Self.hasValidLabels(name) else { throw .badHost }
     let address = name.hasPrefix("[") ? IPAddress(String(name.dropFirst().dropLast())) : nil
     let key = address.map { "[\($0)]" } ?? name
     hostKey = ownPort == nil ? key : "\(key):\(port)"
+  }
+
+  /// Returns whether each label between the dots of a host name has 1 to 63 bytes (RFC 1035 §2.3.4).
+  private static func hasValidLabels(_ name: String) -> Bool {
+    var length = 0
+    for byte in name.utf8 {
+      if byte != UInt8(ascii: ".") {
+        length += 1
+      } else if (1...63).contains(length) {
+        length = 0
+      } else {
+        return false
+      }
+    }
+    return (1...63).contains(length)
   }
 
   /// The scheme, host and port, which ``isSameOrigin(as:)`` compares.

@@ -7,6 +7,7 @@ extension ResponseHead {
   /// An ETag is not a digest. The ETag of a file that was uploaded to S3 in parts looks like an MD5, but is not the file's MD5.
   var statedDigest: ExpectedDigest? {
     let stated = statedDigests
+    guard !stated.isEmpty else { return nil }
     return DigestAlgorithm.allCases.lazy.compactMap { algorithm -> ExpectedDigest? in
       let ofOne = stated.filter { $0.algorithm == algorithm }
       guard let first = ofOne.first, ofOne.allSatisfy({ $0 == first }), algorithm.isComputable

@@ -9,7 +9,7 @@ let receiveHeader:
   @convention(c) (
     UnsafeMutablePointer<CChar>?, Int, Int, UnsafeMutableRawPointer?
   ) -> Int = { bytes, size, count, context in
-    let line = unsafe HeaderText.text(UnsafeRawBufferPointer(start: bytes, count: size * count))
+    let line = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
     return unsafe exchange(context).receiveHeader(line) ? size * count : 0
   }
 

@@ -19,10 +19,12 @@ import HaulSystem
   /// and used it when the next head began with a folded line (curl issue 11101).
   static let isReusable = unsafe haul_version_info().pointee.version_num >= 0x08_01_01
 
-  /// Creates a handle.
+  /// Creates a handle. `schemes` are the allowed schemes, separated by commas.
   ///
   /// - Throws: `.io` if libcurl cannot create a handle, or if this version refuses one of the options.
-  init(_ configuration: Engine.Configuration, _ watch: EngineWatchdog) throws(TransferError) {
+  init(
+    _ configuration: Engine.Configuration, schemes: String, _ watch: EngineWatchdog
+  ) throws(TransferError) {
     guard let raw = unsafe curl_easy_init() else {
       throw TransferError(.io, "libcurl cannot prepare a request")
     }
@@ -30,7 +32,7 @@ import HaulSystem
     self.watch = watch
     unsafe sentence = .allocate(capacity: Int(CURL_ERROR_SIZE))
     unsafe sentence.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
-    try setUp(configuration)
+    try setUp(configuration, schemes: schemes)
   }
 
   deinit {
@@ -226,7 +228,9 @@ import HaulSystem
     unsafe fields = unsafe longer
   }
 
-  private func setUp(_ configuration: Engine.Configuration) throws(TransferError) {
+  private func setUp(
+    _ configuration: Engine.Configuration, schemes: String
+  ) throws(TransferError) {
     // libcurl must not use signals, and must not wait for resolver threads when a handle is freed.
     try set(CURLOPT_NOSIGNAL, 1)
     try set(CURLOPT_QUICK_EXIT, 1)
@@ -255,13 +259,13 @@ import HaulSystem
     try set(CURLOPT_TCP_KEEPALIVE, 1)
     try set(CURLOPT_BUFFERSIZE, 128 * 1024)
     try set(CURLOPT_NOPROGRESS, 1)
+    try set(CURLOPT_PROTOCOLS_STR, schemes)
     try setTexts(configuration)
     try setCallbacks()
     try setResolve(configuration.resolve)
   }
 
   private func setTexts(_ configuration: Engine.Configuration) throws(TransferError) {
-    try set(CURLOPT_PROTOCOLS_STR, configuration.allowedSchemes.joined(separator: ","))
     // Set an empty proxy and an empty list of exceptions. Otherwise libcurl reads them from the environment.
     try set(CURLOPT_PROXY, "")
     try set(CURLOPT_NOPROXY, "")

@@ -14,6 +14,8 @@ import HaulSystem
   private let watch: EngineWatchdog
   private var running: [ObjectIdentifier: RunningExchange] = [:]
   private var idle: [EasyHandle]
+  /// The allowed schemes, separated by commas.
+  private let schemes: String
   private var isEnding = false
   private var nextTick = ContinuousClock.now
 
@@ -23,8 +25,9 @@ import HaulSystem
 
   private init(
     _ multi: UnsafeMutableRawPointer, _ mailbox: EngineMailbox, _ first: EasyHandle,
-    _ configuration: Engine.Configuration
+    _ configuration: Engine.Configuration, schemes: String
   ) {
+    self.schemes = schemes
     unsafe self.multi = unsafe multi
     self.mailbox = mailbox
     self.configuration = configuration
@@ -47,11 +50,12 @@ import HaulSystem
     do throws(TransferError) {
       // Creating a handle here shows immediately whether libcurl knows all options.
       let watch = EngineWatchdog(limit: configuration.stallTime.clamped * 2)
-      let first = try EasyHandle(configuration, watch)
+      let schemes = configuration.allowedSchemes.joined(separator: ",")
+      let first = try EasyHandle(configuration, schemes: schemes, watch)
       let mailbox = unsafe EngineMailbox(multi)
       unsafe haul_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_NOTHING))
       unsafe haul_multi_set_long(multi, CURLMOPT_MAXCONNECTS, configuration.maxConnections)
-      try unsafe EngineThread(multi, mailbox, first, configuration).detach()
+      try unsafe EngineThread(multi, mailbox, first, configuration, schemes: schemes).detach()
       return mailbox
     } catch {
       unsafe curl_multi_cleanup(multi)
@@ -97,18 +101,18 @@ import HaulSystem
 
   private func start(_ order: PendingExchange, isFresh: Bool = false) {
     do throws(TransferError) {
-      try configuration.overridden(by: order.request).requireAllowedHost(of: order.request)
-      try configuration.requireFile(of: order.request)
+      let limits = configuration.overridden(by: order.request)
+      try limits.requireAllowedHost(of: order.request)
+      try limits.requireFile(of: order.request)
       let easy: EasyHandle
       if let used = idle.popLast() {
         easy = used
       } else {
-        easy = try EasyHandle(configuration, watch)
+        easy = try EasyHandle(configuration, schemes: schemes, watch)
       }
       let exchange = RunningExchange(
         order, isFresh: isFresh || order.request.isFresh, easy: easy, buffers: buffers, gate: gate,
-        sockets: sockets,
-        limits: configuration, now: .now)
+        sockets: sockets, limits: limits, now: .now)
       try join(exchange)
     } catch {
       order.refuse(.failed(error))

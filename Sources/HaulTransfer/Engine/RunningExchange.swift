@@ -56,7 +56,7 @@ final class RunningExchange {
     self.buffers = buffers
     self.gate = gate
     self.sockets = sockets
-    self.limits = limits.overridden(by: order.request)
+    self.limits = limits
     policy = order.request.addressPolicy ?? limits.addressPolicy
     file = order.request.isForFile ? FileRequest(order.request.fields) : nil
     parser = order.request.headParser
@@ -106,11 +106,11 @@ final class RunningExchange {
   }
 
   /// Takes a header line. Returns false if the exchange must end.
-  func receiveHeader(_ line: String) -> Bool {
+  func receiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
     // For FTP, these lines are the server's replies, which libcurl handles.
     if file != nil { return true }
     do throws(TransferError) {
-      guard let parsed = try parser.take(line) else { return true }
+      guard let parsed = try unsafe parser.take(Span(_unsafeBytes: line)) else { return true }
       self.parsed = parsed
     } catch {
       ending =

@@ -32,7 +32,8 @@ enum ContentRange: Sendable, Equatable {
     var scanner = TextScanner(text)
     if scanner.next?.isDigit != true {
       let unit = scanner.takeWhile(\.isTokenCharacter)
-      let isBlank = !scanner.takeWhile(\.isBlank).isEmpty
+      let isBlank = scanner.next?.isBlank == true
+      scanner.skipWhile(\.isBlank)
       guard scanner.take("=") || scanner.take(":") || isBlank else { throw .garbage }
       guard unit.lowercased() == "bytes" else { throw .otherUnit }
     }
@@ -42,8 +43,8 @@ enum ContentRange: Sendable, Equatable {
 
   private static func readRange(_ scanner: inout TextScanner) -> ContentRange? {
     func take(_ sign: String) -> Bool {
-      _ = scanner.takeWhile(\.isBlank)
-      defer { _ = scanner.takeWhile(\.isBlank) }
+      scanner.skipWhile(\.isBlank)
+      defer { scanner.skipWhile(\.isBlank) }
       return scanner.take(sign)
     }
     if take("*") { return take("/") ? readLength(&scanner).map { .unsatisfied(length: $0) } : nil }

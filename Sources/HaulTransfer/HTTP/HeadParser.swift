@@ -66,25 +66,25 @@ struct HeadParser {
     self.engineReadsLength = engineReadsLength
   }
 
-  /// Takes the next line, with or without its line ending.
+  /// Takes the next line as bytes, with or without its line ending.
   ///
   /// - Returns: The final head if this line ended it; otherwise nil.
   /// - Throws: `.protocol` if the head is invalid or too large. A line that is not a field is not an error: the parser skips
   ///   it.
-  mutating func take(_ line: some StringProtocol) throws(TransferError) -> Parsed? {
-    byteCount += line.utf8.count
+  mutating func take(_ line: Span<UInt8>) throws(TransferError) -> Parsed? {
+    byteCount += line.count
     guard byteCount <= Self.byteLimit else {
       throw TransferError(.protocol, "the headers of the response are larger than 256 KiB")
     }
-    let text = line.trimmingEnd()
+    let text = line.trimmingEnd(0..<line.count)
     switch state {
     case .statusLine:
-      state = try statusLine(text)
+      state = try statusLine(line.text(text))
       return nil
     case .fields(let status, let isHTTP2):
       if !text.isEmpty {
-        byLine.take(text)
-        try field(text)
+        byLine.take(line, text)
+        try field(line, text)
         return nil
       }
       return try end(status: status, isHTTP2: isHTTP2)
@@ -93,13 +93,13 @@ struct HeadParser {
     }
   }
 
-  private func statusLine(_ text: Substring) throws(TransferError) -> State {
-    let words = text.utf8.split(
-      separator: UInt8(ascii: " "), maxSplits: 2
-    ).map { Substring($0) }
-    let version = words.first?.uppercased()
-    guard words.count >= 2, version == "HTTP/1.1" || version == "HTTP/1.0" || version == "HTTP/2",
-      words[1].utf8.count == 3, let status = Int(words[1]), (100...599).contains(status)
+  private func statusLine(_ text: String) throws(TransferError) -> State {
+    var scanner = TextScanner(text)
+    let version = scanner.takeWhile { $0 != UInt8(ascii: " ") }.uppercased()
+    scanner.skipWhile { $0 == UInt8(ascii: " ") }
+    guard version == "HTTP/1.1" || version == "HTTP/1.0" || version == "HTTP/2",
+      let status = scanner.digits(3), (100...599).contains(status),
+      scanner.atEnd || scanner.take(" ")
     else { throw TransferError(.protocol, "the response has no valid status line") }
     let isHTTP2 = version == "HTTP/2"
     guard isSecure || !isHTTP2 else {
@@ -113,22 +113,29 @@ struct HeadParser {
     return .fields(status: status, isHTTP2: isHTTP2)
   }
 
-  private mutating func field(_ text: Substring) throws(TransferError) {
+  /// Takes a field, which is `text` of `line`.
+  private mutating func field(
+    _ line: borrowing Span<UInt8>, _ text: Range<Int>
+  ) throws(TransferError) {
     fieldCount += 1
     guard fieldCount <= Self.fieldLimit else {
       throw TransferError(.protocol, "the response has more than 1,000 headers")
     }
-    if text.utf8.first?.isBlank == true {
+    if line[text.lowerBound].isBlank {
       // obs-fold (RFC 9112 §5.2): the line continues the last value. Join both with one space.
       guard let last = fields.indices.last else { return }
-      fields[last].value = String("\(fields[last].value) \(text.trimmed())".trimmed())
+      let more = line.text(line.trimming(text))
+      fields[last].value = String("\(fields[last].value) \(more)".trimmed())
       return
     }
-    guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return }
+    guard let colon = line.firstIndex(in: text, where: { $0 == UInt8(ascii: ":") }) else { return }
     // A space before the colon is not allowed (RFC 9112 §5.1), but some servers send it.
-    let name = text[..<colon].trimmingEnd()
-    guard !name.isEmpty, name.utf8.allSatisfy(\.isTokenCharacter) else { return }
-    fields.append(.init(String(name), String(text[text.utf8.index(after: colon)...].trimmed())))
+    let name = line.trimmingEnd(text.lowerBound..<colon)
+    guard !name.isEmpty, line.firstIndex(in: name, where: { !$0.isTokenCharacter }) == nil else {
+      return
+    }
+    let value = line.trimming(colon + 1..<text.upperBound)
+    fields.append(.init(line.text(name), line.text(value)))
   }
 
   private mutating func end(status: Int, isHTTP2: Bool) throws(TransferError) -> Parsed? {
@@ -232,23 +239,26 @@ private struct FramingByLine {
   private var isChunked = false
   private var length: Int64?
 
-  mutating func take(_ line: Substring) {
-    if let codings = value(line, of: "transfer-encoding:") {
+  /// Takes `text` of `line`, which begins at 0.
+  mutating func take(_ line: borrowing Span<UInt8>, _ text: Range<Int>) {
+    if let codings = value(line, text, of: "transfer-encoding:") {
       hasCoding = true
       isChunked =
         isChunked
         || codings.lowercased().split(separator: ",").contains { $0.trimmed() == "chunked" }
-    } else if let digits = value(line, of: "content-length:") {
+    } else if let digits = value(line, text, of: "content-length:") {
       length = Int64(digits.trimmed())
     }
   }
 
   /// Returns the rest of a line that starts with `name`, which is in lower case; nil for another line.
-  private func value(_ line: Substring, of name: String) -> Substring? {
-    guard line.utf8.first?.inLowerCase == name.utf8.first else { return nil }
-    let start = line.utf8.prefix(name.utf8.count)
-    guard start.elementsEqual(name.utf8, by: { $0.inLowerCase == $1 }) else { return nil }
-    return line[start.endIndex...]
+  private func value(
+    _ line: borrowing Span<UInt8>, _ text: Range<Int>, of name: String
+  ) -> String? {
+    let start = name.utf8.span
+    guard text.count >= start.count else { return nil }
+    for index in 0..<start.count where line[index].inLowerCase != start[index] { return nil }
+    return line.text(start.count..<text.upperBound)
   }
 
   /// Returns whether libcurl finds the same end of the body as `framing`. After any Transfer-Encoding, libcurl ignores the
@@ -263,15 +273,43 @@ private struct FramingByLine {
 }
 
 extension StringProtocol {
-  /// Returns the text without spaces, tabs and line endings at its end.
-  fileprivate func trimmingEnd() -> Substring {
-    let bytes = Substring(self).utf8
-    let last = bytes.lastIndex { !$0.isBlank && $0 != 0x0d && $0 != 0x0a }
-    return Substring(last.map { bytes[...$0] } ?? bytes[..<bytes.startIndex])
-  }
-
   /// Returns the text without spaces and tabs at both ends, and without line endings at its end.
   fileprivate func trimmed() -> Substring {
-    Substring(trimmingEnd().utf8.drop(while: \.isBlank))
+    let bytes = Substring(self).utf8
+    let last = bytes.lastIndex { !$0.isBlank && !$0.isLineEnding }
+    let kept = last.map { bytes[...$0] } ?? bytes[..<bytes.startIndex]
+    return Substring(kept.drop(while: \.isBlank))
   }
+}
+
+extension Span<UInt8> {
+  /// Returns the part of `range` without spaces, tabs and line endings at its end.
+  fileprivate func trimmingEnd(_ range: Range<Int>) -> Range<Int> {
+    var end = range.upperBound
+    while end > range.lowerBound, self[end - 1].isBlank || self[end - 1].isLineEnding { end -= 1 }
+    return range.lowerBound..<end
+  }
+
+  /// Returns the part of `range` without spaces and tabs at both ends, and without line endings at its end.
+  fileprivate func trimming(_ range: Range<Int>) -> Range<Int> {
+    let range = trimmingEnd(range)
+    let start = firstIndex(in: range) { !$0.isBlank }
+    return (start ?? range.upperBound)..<range.upperBound
+  }
+
+  /// Returns the index of the first byte in `range` that satisfies `condition`; nil if there is none.
+  fileprivate func firstIndex(in range: Range<Int>, where condition: (UInt8) -> Bool) -> Int? {
+    for index in range where condition(self[index]) { return index }
+    return nil
+  }
+
+  /// Returns the text of `range`, as ``HeaderText/text(_:)`` does.
+  fileprivate func text(_ range: Range<Int>) -> String {
+    unsafe extracting(range).withUnsafeBytes { unsafe HeaderText.text($0) }
+  }
+}
+
+extension UInt8 {
+  /// Whether the byte is a line feed or a carriage return.
+  fileprivate var isLineEnding: Bool { self == 0x0d || self == 0x0a }
 }

@@ -8,7 +8,7 @@ extension ResponseHead {
     let type = scanner.takeWhile(\.isTokenCharacter)
     guard !type.isEmpty, scanner.take("/") else { return nil }
     let subtype = scanner.takeWhile(\.isTokenCharacter)
-    _ = scanner.takeWhile(\.isBlank)
+    scanner.skipWhile(\.isBlank)
     guard !subtype.isEmpty, scanner.atEnd || scanner.take(";") else { return nil }
     return "\(type)/\(subtype)".lowercased()
   }
@@ -53,9 +53,9 @@ extension ResponseHead {
     }
     .map { text -> Int64? in
       var scanner = TextScanner(String(text))
-      _ = scanner.takeWhile(\.isBlank)
+      scanner.skipWhile(\.isBlank)
       let number = scanner.integer()
-      _ = scanner.takeWhile(\.isBlank)
+      scanner.skipWhile(\.isBlank)
       return scanner.atEnd ? number : nil
     }
     guard let first = numbers[0], numbers.allSatisfy({ $0 == first }) else { return .malformed }
@@ -91,7 +91,7 @@ extension ResponseHead {
   func listMembers(_ name: String) -> [String] {
     values(name).flatMap { $0.split(separator: ",") }.compactMap { member in
       var scanner = TextScanner(String(member))
-      _ = scanner.takeWhile(\.isBlank)
+      scanner.skipWhile(\.isBlank)
       let text = scanner.takeWhile { !$0.isBlank }
       return text.isEmpty ? nil : text
     }

@@ -18,15 +18,20 @@ package struct ResponseHead: Sendable, Equatable {
 
   /// Returns every value of `name`, in the order of the head; empty if the field is absent.
   package func values(_ name: String) -> [String] {
-    fields.compactMap { $0.isNamed(name) ? $0.value : nil }
+    var values: [String] = []
+    for index in fields.indices where fields[index].isNamed(name) {
+      values.append(fields[index].value)
+    }
+    return values
   }
 
   /// Returns the value of `name` if the field occurs once, or always with the same value; otherwise nil.
   package func value(_ name: String) -> String? {
     var found: String?
-    for field in fields where field.isNamed(name) {
-      if let found, !found.utf8.elementsEqual(field.value.utf8) { return nil }
-      found = field.value
+    for index in fields.indices where fields[index].isNamed(name) {
+      let value = fields[index].value
+      if let found, !found.utf8.elementsEqual(value.utf8) { return nil }
+      found = value
     }
     return found
   }

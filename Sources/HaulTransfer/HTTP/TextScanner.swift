@@ -1,29 +1,43 @@
 /// Parses header fields byte by byte. A failed read consumes nothing.
 struct TextScanner {
-  private var rest: Substring.UTF8View
+  private let text: String
+  private let end: Int
+  /// The number of bytes read so far.
+  private var position = 0
 
   init(_ text: String) {
-    rest = text[...].utf8
+    self.text = text
+    end = text.utf8.count
   }
 
   /// Whether everything has been read.
-  var atEnd: Bool { rest.isEmpty }
+  var atEnd: Bool { position == end }
 
   /// The next byte to read; nil at the end.
-  var next: UInt8? { rest.first }
+  var next: UInt8? { atEnd ? nil : text.utf8.span[position] }
 
   /// Reads `literal` if the next bytes are equal to it. Returns whether they are.
   mutating func take(_ literal: String) -> Bool {
-    guard rest.starts(with: literal.utf8) else { return false }
-    rest = rest.dropFirst(literal.utf8.count)
+    let (bytes, wanted) = (text.utf8.span, literal.utf8.span)
+    guard wanted.count <= end - position else { return false }
+    for index in wanted.indices where bytes[position + index] != wanted[index] { return false }
+    position += wanted.count
     return true
   }
 
   /// Reads the longest run of bytes that satisfy `condition`, possibly none.
   mutating func takeWhile(_ condition: (UInt8) -> Bool) -> String {
-    let run = rest.prefix(while: condition)
-    rest = rest[run.endIndex...]
-    return String(Substring(run))
+    let start = position
+    skipWhile(condition)
+    let bytes = text.utf8
+    let first = bytes.index(bytes.startIndex, offsetBy: start)
+    return String(text[first..<bytes.index(first, offsetBy: position - start)])
+  }
+
+  /// Reads the longest run of bytes that satisfy `condition`, possibly none, without returning it.
+  mutating func skipWhile(_ condition: (UInt8) -> Bool) {
+    let bytes = text.utf8.span
+    while position < end, condition(bytes[position]) { position += 1 }
   }
 
   /// Reads one of `words` and returns its index; nil if none follows.
@@ -33,17 +47,24 @@ struct TextScanner {
 
   /// Reads exactly `count` digits; nil if fewer follow.
   mutating func digits(_ count: Int) -> Int? {
-    let run = rest.prefix(count)
-    guard run.count == count, run.allSatisfy(\.isDigit) else { return nil }
-    rest = rest.dropFirst(count)
-    return run.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+    guard count <= end - position else { return nil }
+    let bytes = text.utf8.span
+    var value = 0
+    for index in position..<position + count {
+      guard bytes[index].isDigit else { return nil }
+      value = value * 10 + Int(bytes[index] - UInt8(ascii: "0"))
+    }
+    position += count
+    return value
   }
 
   /// Reads all digits that follow; nil if there are none or the number exceeds `Int64.max`.
   mutating func integer() -> Int64? {
-    let run = rest.prefix(while: \.isDigit)
-    guard let value = Int64(Substring(run)) else { return nil }
-    rest = rest[run.endIndex...]
+    let start = position
+    guard let value = Int64(takeWhile(\.isDigit)) else {
+      position = start
+      return nil
+    }
     return value
   }
 }

@@ -113,7 +113,7 @@ struct DownloadTarget: Sendable {
 
   /// Returns a unique hidden name for a part file, of 255 bytes or less.
   func newPartName() -> String {
-    let end = Self.mark + String(UInt64.random(in: 0...(.max)), radix: 36)
+    let end = Self.mark + String(PartNumber.next(), radix: 36)
     // Twelve bytes stay free for the suffix of a second part file, such as `.1`.
     var stem = stem
     while stem.utf8.count + end.utf8.count > 242 { stem.removeLast() }
@@ -233,6 +233,17 @@ struct DownloadTarget: Sendable {
     case "/": "/\(name)"
     default: "\(directory)/\(name)"
     }
+  }
+}
+
+/// The numbers in the names of part files. A process asks the kernel for one random number, and computes the others.
+private enum PartNumber {
+  private static let first = UInt64.random(in: 0...(.max))
+  private static let count = Atomic<UInt64>(0)
+
+  static func next() -> UInt64 {
+    // The factor is odd, so a number returns only after 2⁶⁴ calls.
+    first &+ count.wrappingAdd(1, ordering: .relaxed).oldValue &* 0x9e37_79b9_7f4a_7c15
   }
 }
 

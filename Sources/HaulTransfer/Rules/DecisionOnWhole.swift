@@ -192,7 +192,7 @@ extension ResponseHead {
         }
         // The field is malformed. Nothing shows which bytes these are, unless they begin at 0.
         var scanner = TextScanner(value)
-        _ = scanner.takeWhile { !$0.isDigit }
+        scanner.skipWhile { !$0.isDigit }
         guard let first = scanner.integer(), scanner.take("-") else { return nil }
         return first == 0 ? nil : first
       }

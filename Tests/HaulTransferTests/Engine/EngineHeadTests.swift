@@ -144,7 +144,9 @@ struct EngineHeadTests {
   /// Feeds lines to a parser.
   private func parse(_ lines: [String], secure: Bool = true) throws -> HeadParser.Parsed? {
     var parser = HeadParser(isSecure: secure)
-    for line in lines { if let parsed = try parser.take(line + "\r\n") { return parsed } }
+    for line in lines.map({ $0 + "\r\n" }) {
+      if let parsed = try parser.take(line.utf8.span) { return parsed }
+    }
     return nil
   }
 

@@ -137,6 +137,22 @@ struct FTPTests {
     }
   }
 
+  /// An HTTP proxy would fetch the file by itself, and check nothing.
+  @Test(arguments: [true, false])
+  func `no proxy serves it, be it the engine's or the request's`(isEngines: Bool) async throws {
+    let proxy = try ProxyAddress("http://127.0.0.1:1")
+    var configuration = Engine.Configuration.files()
+    configuration.proxy = isEngines ? proxy : nil
+    try await withEngine(configuration) { engine in
+      let transfer = try bench.transfer("ftp://127.0.0.1:1/a", engine: engine) {
+        $0.proxy = isEngines ? nil : proxy
+      }
+      let error = await transfer.run().error
+      #expect(error?.errorClass == .proxy)
+      #expect(error?.message == "ftp downloads cannot use a proxy")
+    }
+  }
+
   @Test func `what the last minute changed is not gone on with`() async throws {
     let server = try await heldServer()
     try server.put("a", content, age: .zero)

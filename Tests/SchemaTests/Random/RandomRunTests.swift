@@ -7,7 +7,7 @@ import Testing
 
 /// Everything at once, at random: claims, settlements, crashes, rescues, operators, promotions.
 ///
-/// 8,000 jobs; HAUL_TEST_LONG=1 makes it 100,000. HAUL_TEST_SEED repeats the choices of a run, though not the
+/// 3,000 jobs; HAUL_TEST_LONG=1 makes it 100,000. HAUL_TEST_SEED repeats the choices of a run, though not the
 /// order in which the sessions' statements meet.
 struct RandomRunTests {
   private static let environment = ProcessInfo.processInfo.environment
@@ -18,7 +18,7 @@ struct RandomRunTests {
   @Test func `every invariant holds whatever eight sessions do`() async throws {
     let seed =
       Self.environment["HAUL_TEST_SEED"].flatMap(UInt64.init) ?? .random(in: 0...UInt64.max)
-    let total = Self.environment["HAUL_TEST_LONG"] == nil ? 8_000 : 100_000
+    let total = Self.environment["HAUL_TEST_LONG"] == nil ? 3_000 : 100_000
     try await Pool.open { pool in
       try await Self.prepare(pool, total, seed)
       let log = RunLog()

@@ -17,17 +17,15 @@ struct FirstJobsTests {
         '{running,interrupted,queued,scheduled,paused,failed,cancelled,completed}', j.state::text),
       CASE WHEN j.state::text IN ('failed', 'cancelled', 'completed') THEN -j.job END,
       coalesce(r.priority, h.priority, 0), coalesce(l.started_at, s.run_at, h.run_at) NULLS FIRST, j.job
-    LIMIT $4
     """
 
   private func check(_ pool: Pool, _ selector: JobSelector, _ host: String?, _ batch: String?)
     async throws
   {
+    let all: [Int64] = try await pool.column(Self.order, [selector.state?.rawValue, host, batch])
     for limit in [1, 2, 3, 7, 1000] {
-      let wanted: [Int64] = try await pool.column(
-        Self.order, [selector.state?.rawValue, host, batch, limit])
       let listed = try await pool.jobs.firstJobs(selector, limit: limit).map(\.job)
-      #expect(listed == wanted, "\(selector), \(limit) jobs")
+      #expect(listed == Array(all.prefix(limit)), "\(selector), \(limit) jobs")
     }
   }
 
