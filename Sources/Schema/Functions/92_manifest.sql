@@ -3,23 +3,26 @@ CREATE OR REPLACE FUNCTION haul.manifest(
 RETURNS TABLE (job bigint, store text, path text, url text, bytes bigint, digest text, validator text,
   finished_at timestamptz)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
-SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_sort = off AS $$
 BEGIN
+  -- With these settings PostgreSQL reads jobs in the order of their ids, whatever the planner knows, and stops after
+  -- a page.
   IF p_selector <> '{}' AND p_after <= 0 THEN
     PERFORM haul.check_selector(p_selector);
   END IF;
   RETURN QUERY
-  SELECT j.id, s.name, coalesce(o.path, j.path),
+  SELECT j.id, (SELECT s.name FROM haul.store s WHERE s.id = q.store), coalesce(o.path, j.path),
     CASE WHEN p_complete THEN haul.url_in_use(j.url, j.options, j.mirror)
       ELSE haul.redacted(haul.url_in_use(j.url, j.options, j.mirror)) END,
     o.bytes, coalesce('sha-256=' || encode(o.sha256, 'hex'), o.digest),
     left(coalesce(o.source ->> 'etag', o.source ->> 'modified'), 8192), o.finished_at
   FROM haul.job j
   JOIN haul.outcome o ON o.job = j.id AND o.job > p_after AND o.state = 'completed'
-  JOIN haul.queue q ON q.id = j.queue
-  JOIN haul.store s ON s.id = q.store
+  -- LIMIT: look up the queue of each job.
+  CROSS JOIN LATERAL (SELECT k.store FROM haul.queue k WHERE k.id = j.queue LIMIT 1) q
   WHERE j.id > p_after AND (haul.ids(p_selector) IS NULL OR j.id = ANY (haul.ids(p_selector)))
-    AND (p_store IS NULL OR s.name = p_store)
+    AND (p_store IS NULL OR q.store = (SELECT s.id FROM haul.store s WHERE s.name = p_store))
     AND (p_selector -> 'batch' IS NULL
       OR j.batch = (SELECT b.id FROM haul.batch b WHERE b.name = p_selector ->> 'batch'))
     AND (p_selector -> 'queue' IS NULL

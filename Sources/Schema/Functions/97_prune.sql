@@ -17,14 +17,14 @@ CREATE OR REPLACE FUNCTION haul.ended_jobs(p_partition bigint, p_condition text)
 LANGUAGE sql IMMUTABLE
 RETURN format($q$
   FROM haul.outcome o CROSS JOIN LATERAL (
-    -- LIMIT: look up each job by its id, whatever the planner knows of the tables.
+    -- LIMIT: look up each row by its id, whatever the planner knows of the tables.
     SELECT k.* FROM haul.job k WHERE k.id = o.job AND k.id >= %1$s AND k.id < %2$s LIMIT 1) j
-  JOIN haul.queue q ON q.id = j.queue CROSS JOIN haul.pool p
+  CROSS JOIN LATERAL (SELECT k FROM haul.queue k WHERE k.id = j.queue LIMIT 1) r(q) CROSS JOIN haul.pool p
   WHERE o.job >= %1$s AND o.job < %2$s AND %3$s $q$,
   p_partition * haul.partition_size(), (p_partition + 1) * haul.partition_size(), p_condition);
 COMMENT ON FUNCTION haul.ended_jobs(bigint, text) IS
   'Returns the text of FROM and WHERE for the ended jobs of a partition that meet a condition. o is the outcome, j the '
-  'job, q its queue, p the pool.';
+  'job, q the row of its queue, p the pool.';
 
 CREATE OR REPLACE FUNCTION haul.jobs_to_remove(
   p_partition bigint, p_from bigint, p_selector jsonb, p_look integer,
@@ -33,18 +33,26 @@ LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 SET enable_material = off SET enable_sort = off AS $$
 BEGIN
-  EXECUTE 'SELECT array_agg(f.job ORDER BY f.job) FILTER (WHERE f.due_at <= $3), max(f.job), '
+  -- Take the outcomes first. In one query with the other tables, the planner may read all outcomes of the partition
+  -- and sort them.
+  EXECUTE format('SELECT array_agg(f.job ORDER BY f.job) FILTER (WHERE f.due_at <= $3), max(f.job), '
     'min(f.due_at) FILTER (WHERE f.due_at > $3) FROM (SELECT o.job, '
-    'least(o.finished_at, $3) + haul.kept_for($2, o.state, q, p) '
-    'AS due_at' || haul.ended_jobs(p_partition, 'o.job >= $1 AND haul.is_selected($2, o.state, q.name, j.batch)')
-    || ' ORDER BY o.job LIMIT $4) f'
+    'CASE WHEN haul.is_selected($2, o.state, (q).name, j.batch) '
+    'THEN least(o.finished_at, $3) + haul.kept_for($2, o.state, q, p) END AS due_at '
+    'FROM (SELECT e.job, e.state, e.finished_at FROM haul.outcome e WHERE e.job >= %1$s AND e.job < %2$s '
+    'AND e.job >= $1 ORDER BY e.job LIMIT $4) o '
+    'CROSS JOIN LATERAL (SELECT k.queue, k.batch FROM haul.job k '
+    'WHERE k.id = o.job AND k.id >= %1$s AND k.id < %2$s LIMIT 1) j '
+    'CROSS JOIN LATERAL (SELECT k FROM haul.queue k WHERE k.id = j.queue LIMIT 1) r(q) CROSS JOIN haul.pool p) f',
+    p_partition * haul.partition_size(), (p_partition + 1) * haul.partition_size())
   INTO jobs, last, due_at USING p_from, p_selector, clock_timestamp(), p_look;
 END
 $$;
 COMMENT ON FUNCTION haul.jobs_to_remove(bigint, bigint, jsonb, integer) IS
-  'Looks at up to p_look ended jobs of a partition with ids from p_from. Returns those that may be removed now, the '
-  'last job that it has looked at (NULL = there was none), and when the first of the others may be removed (NULL = '
-  'never). p_selector: as for prune_jobs(); {} = all jobs, when their retention ends. Locks nothing.';
+  'Looks at up to p_look ended jobs of a partition with ids from p_from. Returns those that match the selector and '
+  'may be removed now, the last job that it has looked at (NULL = there was none), and when the first of the others '
+  'that match may be removed (NULL = never). p_selector: as for prune_jobs(); {} = all jobs, when their retention '
+  'ends. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.kept_for(
   p_selector jsonb, p_state haul.job_state, p_queue haul.queue, p_pool haul.pool) RETURNS interval
@@ -73,7 +81,7 @@ DECLARE
 BEGIN
   -- Check again under the locks: meanwhile, a job may have been queued again. Skip locked jobs.
   EXECUTE 'SELECT array_agg(t.job) FROM (SELECT o.job' || haul.ended_jobs(p_partition, 'o.job = ANY ($1) '
-    'AND haul.is_selected($2, o.state, q.name, j.batch) '
+    'AND haul.is_selected($2, o.state, (q).name, j.batch) '
     'AND least(o.finished_at, $3) + haul.kept_for($2, o.state, q, p) <= $3')
     || ' ORDER BY o.job FOR UPDATE OF o SKIP LOCKED) t'
   INTO v_jobs USING p_jobs, p_selector, clock_timestamp();
@@ -89,7 +97,7 @@ BEGIN
     rows := haul.shown_before_removal(p_partition, v_jobs);
   END IF;
   EXECUTE 'WITH ended AS MATERIALIZED (SELECT o.job, o.state, o.finished_at, o.bytes, o.sha256, j.batch, j.path, '
-    'j.url, q.store, nullif(coalesce(q.keep_known, p.keep_known), interval ''1000 years'') AS keep_known'
+    'j.url, (q).store, nullif(coalesce((q).keep_known, p.keep_known), interval ''1000 years'') AS keep_known'
     || haul.ended_jobs(p_partition, 'o.job = ANY ($1)') || $q$), sums AS (
       INSERT INTO haul.batch_pruned AS t (batch, jobs, completed, failed, cancelled, bytes)
       SELECT coalesce(e.batch, 0), count(*), count(*) FILTER (WHERE e.state = 'completed'),
@@ -160,7 +168,7 @@ SET enable_material = off AS $$
 DECLARE
   v_rows jsonb;
 BEGIN
-  EXECUTE $q$SELECT jsonb_agg(jsonb_build_object('job', o.job, 'queue', q.name,
+  EXECUTE $q$SELECT jsonb_agg(jsonb_build_object('job', o.job, 'queue', (q).name,
     'batch', (SELECT b.name FROM haul.batch b WHERE b.id = j.batch), 'state', o.state, 'url', j.url,
     'path', coalesce(o.path, j.path), 'submitted_at', j.submitted_at, 'finished_at', o.finished_at, 'bytes', o.bytes,
     'digest', coalesce(o.digest, 'sha-256=' || encode(o.sha256, 'hex')), 'error', o.error, 'message', o.message,

@@ -62,6 +62,21 @@ struct ManifestTests {
     }
   }
 
+  @Test(arguments: ["NULL", "'data'"], [false, true])
+  func `a page reads no jobs beyond it, whatever the planner knows`(
+    store: String, isAnalysed: Bool
+  ) async throws {
+    try await Pool.open { pool in
+      try await pool.insertCompleted(20_000)
+      if isAnalysed { try await pool.execute("ANALYZE haul.job, haul.outcome") }
+      let page = "SELECT count(*) FROM haul.manifest('{}', \(store), true, 0, 100)"
+      // The planner itself reads a few rows, too.
+      #expect(100...200 ~= (try await pool.rowsRead(of: "job", by: page)))
+      #expect(100...200 ~= (try await pool.rowsRead(of: "outcome", by: page)))
+      try await pool.removeInserted()
+    }
+  }
+
   @Test func `a file that another job has replaced is left out, and so is a removed job`()
     async throws
   {
