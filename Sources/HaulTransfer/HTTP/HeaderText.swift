@@ -1,12 +1,12 @@
-/// Converts header lines to text without losing a byte: two values that differ in a byte differ as strings.
+/// Converts bytes of header lines to text without losing a byte: two values that differ in a byte differ as strings.
 ///
-/// A line in UTF-8 becomes its text. In any other line, each byte beyond ASCII becomes a scalar of the private use area,
+/// Bytes in UTF-8 become their text. Otherwise, each byte beyond ASCII becomes a scalar of the private use area,
 /// `U+F780` for 0x80 to `U+F7FF` for 0xFF.
 enum HeaderText {
   private static let base: UInt32 = 0xF700
   private static let scalars: ClosedRange<UInt32> = 0xF780...0xF7FF
 
-  /// Returns the text of a line.
+  /// Returns the text of a line or a part of it.
   static func text(_ line: UnsafeRawBufferPointer) -> String {
     // Nearly every line is ASCII.
     if unsafe line.allSatisfy({ $0 < 0x80 }) { return unsafe String(decoding: line, as: UTF8.self) }

@@ -34,16 +34,17 @@ SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off S
 SET enable_material = off SET enable_sort = off AS $$
 BEGIN
   -- Take the outcomes first. In one query with the other tables, the planner may read all outcomes of the partition
-  -- and sort them.
+  -- and sort them. An outcome without its job, which a manual repair may leave, is looked at and not removed.
   EXECUTE format('SELECT array_agg(f.job ORDER BY f.job) FILTER (WHERE f.due_at <= $3), max(f.job), '
     'min(f.due_at) FILTER (WHERE f.due_at > $3) FROM (SELECT o.job, '
-    'CASE WHEN haul.is_selected($2, o.state, (q).name, j.batch) '
+    'CASE WHEN (q).id IS NOT NULL AND haul.is_selected($2, o.state, (q).name, j.batch) '
     'THEN least(o.finished_at, $3) + haul.kept_for($2, o.state, q, p) END AS due_at '
     'FROM (SELECT e.job, e.state, e.finished_at FROM haul.outcome e WHERE e.job >= %1$s AND e.job < %2$s '
     'AND e.job >= $1 ORDER BY e.job LIMIT $4) o '
-    'CROSS JOIN LATERAL (SELECT k.queue, k.batch FROM haul.job k '
-    'WHERE k.id = o.job AND k.id >= %1$s AND k.id < %2$s LIMIT 1) j '
-    'CROSS JOIN LATERAL (SELECT k FROM haul.queue k WHERE k.id = j.queue LIMIT 1) r(q) CROSS JOIN haul.pool p) f',
+    'LEFT JOIN LATERAL (SELECT k.queue, k.batch FROM haul.job k '
+    'WHERE k.id = o.job AND k.id >= %1$s AND k.id < %2$s LIMIT 1) j ON true '
+    'LEFT JOIN LATERAL (SELECT k FROM haul.queue k WHERE k.id = j.queue LIMIT 1) r(q) ON true '
+    'CROSS JOIN haul.pool p) f',
     p_partition * haul.partition_size(), (p_partition + 1) * haul.partition_size())
   INTO jobs, last, due_at USING p_from, p_selector, clock_timestamp(), p_look;
 END

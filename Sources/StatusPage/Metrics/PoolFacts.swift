@@ -60,7 +60,7 @@ extension CountedFacts {
       batches: try await queue.batches(unfinishedFirst: true, limit: Self.mostBatches),
       batchCount: try await queue.batchCount(withJobs: true),
       attempts: try await queue.attemptResults(), failures: try await queue.failureClasses(),
-      oldestSnapshot: try await queue.databaseFacts().oldest?.seconds)
+      oldestSnapshot: try await queue.oldestSnapshot()?.seconds)
   }
 }
 

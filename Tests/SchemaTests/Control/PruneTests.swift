@@ -118,27 +118,6 @@ import Testing
     }
   }
 
-  @Test func `the search reads jobs by their ids on tables that were never analysed`() async throws
-  {
-    try await Pool.open { pool in
-      try await pool.insertCompleted(20_000)
-      try await pool.execute("SET statement_timeout = '5s'")
-      #expect(
-        try await pool.value(
-          "SELECT cardinality(jobs) FROM haul.jobs_to_remove(0, 0, '{\"older\": 0}', 20000)")
-          == 20000)
-      try await pool.execute("RESET statement_timeout")
-      // A step reads the outcomes that it looks at, and no others, whatever the planner knows.
-      for analysed in [false, true] {
-        if analysed { try await pool.execute("ANALYZE haul.outcome, haul.job, haul.queue") }
-        let read = try await pool.rowsRead(
-          of: "outcome", by: "SELECT haul.jobs_to_remove(0, 0, '{\"older\": 0}', 100)")
-        #expect(100...200 ~= read)
-      }
-      try await pool.removeInserted()
-    }
-  }
-
   @Test func `a partition without jobs is dropped, and new jobs find theirs`() async throws {
     try await Pool.open { pool in
       try await pool.submit(2)
