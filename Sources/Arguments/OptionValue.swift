@@ -16,6 +16,18 @@ package protocol OptionValue: Sendable {
   var argument: String { get }
 }
 
+extension OptionValue where Self: Comparable {
+  /// Returns a description of the values within `range` that can follow "must be", such as `a duration from 1s to 1d, such as
+  /// 90s or 1h30m`.
+  static func expected(within range: ClosedRange<Self>) -> String {
+    let bounds = "from \(range.lowerBound.argument) to \(range.upperBound.argument)"
+    guard let examples = expected.firstRange(of: " such as ")?.lowerBound else {
+      return "\(expected) \(bounds)"
+    }
+    return "\(expected[..<examples]) \(bounds),\(expected[examples...])"
+  }
+}
+
 extension OptionValue {
   package static var candidates: [String] { [] }
   package static func expected(insteadOf argument: String) -> String { expected }

@@ -31,9 +31,8 @@ extension Setter.Rule {
   init<Bound: OptionValue & Comparable>(
     orNone range: ClosedRange<Bound>
   ) where Value == Settable<Bound> {
-    let bounds = "from \(range.lowerBound.argument) to \(range.upperBound.argument)"
     self.init(
-      expected: { _ in "\(Bound.expected) \(bounds), or none" },
+      expected: { _ in "\(Bound.expected(within: range)), or none" },
       holds: { setting in
         guard case .value(let value) = setting else { return true }
         return range.contains(value)

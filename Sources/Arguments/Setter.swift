@@ -83,7 +83,6 @@ struct Setter<Root>: Sendable {
 extension Setter.Rule where Value: Comparable {
   /// Creates a rule that accepts values within `range`, including its bounds.
   init(_ range: ClosedRange<Value>) {
-    let bounds = "from \(range.lowerBound.argument) to \(range.upperBound.argument)"
-    self.init(expected: { _ in "\(Value.expected) \(bounds)" }, holds: { range.contains($0) })
+    self.init(expected: { _ in Value.expected(within: range) }, holds: { range.contains($0) })
   }
 }

@@ -12,6 +12,13 @@ struct OptionValueTests {
     #expect(Duration(argument: text) == .milliseconds(milliseconds))
   }
 
+  @Test func `bounds stand before the examples`() {
+    #expect(
+      Duration.expected(within: .seconds(1)...(.seconds(86_400)))
+        == "a duration from 1s to 1d, such as 90s or 1h30m")
+    #expect(Int.expected(within: 1...10) == "a whole number from 1 to 10")
+  }
+
   @Test(arguments: [
     "", "5", "s", "1.5s", "-1s", "1m1h", "1s1s", "1S", "5 m", "1h30", "99999999999999999999s",
     "9223372036854775807d", "٣s",
