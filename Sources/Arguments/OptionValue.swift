@@ -17,8 +17,8 @@ package protocol OptionValue: Sendable {
 }
 
 extension OptionValue where Self: Comparable {
-  /// Returns a description of the values within `range` that can follow "must be", such as `a duration from 1s to 1d, such as
-  /// 90s or 1h30m`.
+  /// Returns a description of the values within `range` that can follow "must be". The bounds stand before any examples:
+  /// `a duration from 1s to 1d, such as 90s or 1h30m`.
   static func expected(within range: ClosedRange<Self>) -> String {
     let bounds = "from \(range.lowerBound.argument) to \(range.upperBound.argument)"
     guard let examples = expected.firstRange(of: " such as ")?.lowerBound else {

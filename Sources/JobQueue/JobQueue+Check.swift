@@ -42,7 +42,7 @@ extension JobQueue {
       ORDER BY seconds DESC LIMIT 1) o
     """
 
-  /// Returns the oldest transaction snapshot, as ``databaseFacts()`` does, at much lower cost.
+  /// Returns the oldest transaction snapshot that ``databaseFacts()`` contains, and reads nothing else; nil if there is none.
   package func oldestSnapshot() async throws -> DatabaseFacts.HeldSnapshot? {
     let found: [DatabaseFacts.HeldSnapshot] = try await view(Self.oldestSnapshot, [])
     return found.first

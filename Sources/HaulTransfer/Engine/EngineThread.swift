@@ -14,7 +14,7 @@ import HaulSystem
   private let watch: EngineWatchdog
   private var running: [ObjectIdentifier: RunningExchange] = [:]
   private var idle: [EasyHandle]
-  /// The allowed schemes, separated by commas.
+  /// The allowed schemes, separated by commas. Joined once, and not for each handle.
   private let schemes: String
   private var isEnding = false
   private var nextTick = ContinuousClock.now

@@ -113,7 +113,7 @@ struct HeadParser {
     return .fields(status: status, isHTTP2: isHTTP2)
   }
 
-  /// Takes a field, which is `text` of `line`.
+  /// Takes a line with a field. `text` is the range of the line without its line ending.
   private mutating func field(
     _ line: borrowing Span<UInt8>, _ text: Range<Int>
   ) throws(TransferError) {
@@ -239,7 +239,7 @@ private struct FramingByLine {
   private var isChunked = false
   private var length: Int64?
 
-  /// Takes `text` of `line`, which begins at 0.
+  /// Takes a line. `text` is the range of the line without its line ending; it begins at 0.
   mutating func take(_ line: borrowing Span<UInt8>, _ text: Range<Int>) {
     if let codings = value(line, text, of: "transfer-encoding:") {
       hasCoding = true

@@ -1,7 +1,7 @@
 /// Converts bytes of header lines to text without losing a byte: two values that differ in a byte differ as strings.
 ///
-/// Bytes in UTF-8 become their text. Otherwise, each byte beyond ASCII becomes a scalar of the private use area,
-/// `U+F780` for 0x80 to `U+F7FF` for 0xFF.
+/// Bytes that are valid UTF-8 become their text. In other bytes, each one beyond ASCII becomes a scalar of the private use
+/// area, `U+F780` for 0x80 to `U+F7FF` for 0xFF.
 enum HeaderText {
   private static let base: UInt32 = 0xF700
   private static let scalars: ClosedRange<UInt32> = 0xF780...0xF7FF
