@@ -3,12 +3,27 @@ import Foundation
 /// What lies below a directory, and whether it is what it should be.
 package enum FileTree {
   /// Relative paths of all regular files and symbolic links below, hidden ones too, sorted.
+  ///
+  /// What goes away meanwhile is left out: programs work there.
   package static func files(below directory: String) throws -> [String] {
-    let manager = FileManager.default
-    return try manager.subpathsOfDirectory(atPath: directory).filter { name in
-      let kind = try manager.attributesOfItem(atPath: "\(directory)/\(name)")[.type]
-      return kind as? FileAttributeType != .typeDirectory
+    try FileManager.default.contentsOfDirectory(atPath: directory).flatMap { name in
+      try files(under: name, of: directory)
     }.sorted()
+  }
+
+  /// That entry, or what lies below it; nothing where it is gone.
+  private static func files(under path: String, of directory: String) throws -> [String] {
+    let manager = FileManager.default
+    let entry = "\(directory)/\(path)"
+    do {
+      let kind = try manager.attributesOfItem(atPath: entry)[.type]
+      guard kind as? FileAttributeType == .typeDirectory else { return [path] }
+      return try manager.contentsOfDirectory(atPath: entry).flatMap { name in
+        try files(under: "\(path)/\(name)", of: directory)
+      }
+    } catch CocoaError.fileReadNoSuchFile, CocoaError.fileNoSuchFile {
+      return []
+    }
   }
 
   /// Where the file first differs from that content; nil if it is exactly that, length included.
