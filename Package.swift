@@ -12,6 +12,10 @@ let strict: [SwiftSetting] = [
 /// Targets that call C also mark each unsafe expression.
 let strictC: [SwiftSetting] = strict + [.strictMemorySafety()]
 
+/// Tests: without debug information, which would take a third of the time to compile some of them. Their assertions know
+/// their lines without it. SwiftPM passes its own -g behind these flags, so this one goes to the compiler behind it.
+let forTests: [SwiftSetting] = strict + [.unsafeFlags(["-Xfrontend", "-gnone"])]
+
 let package = Package(
   name: "haul",
   products: [
@@ -134,19 +138,19 @@ let package = Package(
     // Tests: one folder a target; TestSupport holds the servers and databases they share.
     .target(
       name: "TestSupport", dependencies: ["JobModel", "Postgres", "JobQueue", "Schema"],
-      path: "Tests/TestSupport", swiftSettings: strict),
+      path: "Tests/TestSupport", swiftSettings: forTests),
     .testTarget(
-      name: "RepositoryTests", dependencies: ["TestSupport"], swiftSettings: strict),
+      name: "RepositoryTests", dependencies: ["TestSupport"], swiftSettings: forTests),
     .testTarget(
       name: "PostgresTests", dependencies: ["Postgres", "TestSupport"],
-      swiftSettings: strict),
+      swiftSettings: forTests),
     .executableTarget(
       name: "ClusterUser", dependencies: ["EmbeddedPostgres"], path: "Tests/ClusterUser",
       swiftSettings: strictC),
     .testTarget(
       name: "EmbeddedPostgresTests",
       dependencies: ["EmbeddedPostgres", "ClusterUser", "Postgres", "HaulSystem", "TestSupport"],
-      swiftSettings: strict),
+      swiftSettings: forTests),
     .executableTarget(
       name: "LibraryUser", dependencies: ["HaulTransfer"], path: "Tests/LibraryUser",
       swiftSettings: strictC),
@@ -154,24 +158,24 @@ let package = Package(
       name: "HaulTransferTests",
       dependencies: ["HaulTransfer", "HaulCLinux", "HaulSystem", "LibraryUser", "TestSupport"],
       exclude: ["CurlCases/CurlReplies", "Golden"],
-      swiftSettings: strict),
+      swiftSettings: forTests),
     .testTarget(
       name: "SchemaTests",
       dependencies: ["JobModel", "Schema", "JobQueue", "Postgres", "TestSupport"],
-      exclude: ["Golden"], swiftSettings: strict),
+      exclude: ["Golden"], swiftSettings: forTests),
     .testTarget(
       name: "StoresTests", dependencies: ["Stores", "HaulTransfer", "HaulSystem", "TestSupport"],
-      swiftSettings: strict),
+      swiftSettings: forTests),
     .testTarget(
       name: "WorkerTests",
       dependencies: [
         "Worker", "Maintenance", "JobQueue", "HaulTransfer", "Log", "Stores", "TestSupport",
       ],
-      swiftSettings: strict),
+      swiftSettings: forTests),
     .testTarget(
       name: "StatusPageTests",
       dependencies: ["StatusPage", "JobQueue", "TestSupport"],
-      swiftSettings: strict),
+      swiftSettings: forTests),
     // Here only to be compiled: scripts/fuzz makes a program of them.
     .testTarget(
       name: "FuzzTargets", dependencies: ["HaulTransfer", "JobModel", "ListFormats"],
@@ -183,10 +187,10 @@ let package = Package(
         "Arguments", "ListFormats", "LocalPool", "Log", "Postgres", "HaulTransfer", "Terminal",
         "TestSupport", "haul",
       ],
-      exclude: ["Golden"], swiftSettings: strict),
+      exclude: ["Golden"], swiftSettings: forTests),
     .testTarget(
       name: "TerminalTests", dependencies: ["Terminal", "HaulSystem", "TestSupport"],
-      exclude: ["Golden"], swiftSettings: strict),
+      exclude: ["Golden"], swiftSettings: forTests),
     .testTarget(
       name: "ReportsTests",
       dependencies: [
@@ -194,17 +198,17 @@ let package = Package(
         "Reports", "Checks", "Submitting", "HaulSystem", "HaulTransfer", "JobQueue",
         "Log", "Postgres", "Stores", "Terminal", "Worker", "TestSupport",
       ],
-      swiftSettings: strict),
+      swiftSettings: forTests),
     .testTarget(
       name: "TopTests",
       dependencies: ["Top", "JobModel", "JobQueue", "Reports", "Terminal", "TestSupport"],
-      exclude: ["Golden"], swiftSettings: strict),
+      exclude: ["Golden"], swiftSettings: forTests),
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
         "JobModel", "TestSupport", "EmbeddedPostgres", "HaulSystem", "JobQueue", "Postgres",
       ],
-      swiftSettings: strict),
+      swiftSettings: forTests),
   ],
   swiftLanguageModes: [.v6]
 )

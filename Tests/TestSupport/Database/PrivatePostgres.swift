@@ -93,7 +93,7 @@ package final class PrivatePostgres: Sendable {
     let settings = [
       "listen_addresses=\(port == nil ? "" : "127.0.0.1")", "port=\(port ?? 5432)",
       "unix_socket_directories=\(root.path)", "shared_buffers=32MB",
-      "log_min_messages=log",
+      "jit=off", "log_min_messages=log",
     ]
     let server = try ChildProcess(
       "setpriv", asOwner("postgres", ["-D", data] + settings.flatMap { ["-c", $0] }),

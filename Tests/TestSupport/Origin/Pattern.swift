@@ -14,7 +14,8 @@ package struct Pattern: Sendable, Hashable {
   package init(seed: UInt64) {
     self.seed = seed
     var state = seed
-    table = (0..<Self.tableSize).map { _ in UInt8(truncatingIfNeeded: Self.next(&state)) }
+    let words = (0..<Self.tableSize / 8).map { _ in Self.next(&state) }
+    table = words.withUnsafeBytes { Array($0) }
   }
 
   /// The bytes at the offsets of `range`.
@@ -39,7 +40,8 @@ package struct Pattern: Sendable, Hashable {
   /// Where the first byte of `bytes` differs from this content at `offset`; nil when all are equal.
   package func firstDifference(of bytes: [UInt8], at offset: Int64) -> Int64? {
     let expected = self.bytes(in: offset..<offset + Int64(bytes.count))
-    if expected == bytes { return nil }
+    // Faster than == without optimization.
+    if memcmp(expected, bytes, bytes.count) == 0 { return nil }
     return zip(expected, bytes).enumerated().first { $1.0 != $1.1 }.map {
       offset + Int64($0.offset)
     }
