@@ -48,6 +48,14 @@ extension JobQueue {
     return found.first
   }
 
+  /// Returns what ``DatabaseFacts/may`` of ``databaseFacts()`` contains, and reads nothing else.
+  package func rights() async throws -> DatabaseFacts.Rights { try await callJSON(Self.rights, []) }
+
+  /// Returns the time of the database's clock, in seconds since 1970.
+  package func time() async throws -> Double {
+    try await call("SELECT extract(epoch FROM clock_timestamp())::float8", [])
+  }
+
   /// Returns facts about the database. The query needs only the right to connect, and works without Haul's schema.
   ///
   /// The facts include a transaction snapshot only if the snapshot prevents the removal of dead rows (`backend_xmin`,

@@ -53,7 +53,7 @@ struct StoreInitCommand: HaulCommand {
   func perform() async throws {
     // The database and this user's rights are checked first. Otherwise a marker that the database does not know could remain.
     let (root, instance, made, hasQueue) = try await database.writing.withQueue { queue in
-      let may = try await queue.databaseFacts().may
+      let may = try await queue.rights()
       guard may.administer else { throw ExitError(lacking: Self.role, prefix: may.prefix) }
       try await requireOwn(queue)
       let before = try await queues(queue)

@@ -143,12 +143,12 @@ struct VerifyCommand: HaulCommand {
   }
 
   private func verify(_ queue: JobQueue) async throws -> VerifyTally {
-    let facts = try await queue.databaseFacts()
+    let may = try await queue.rights()
     // This is checked first, because a damaged file is renamed before its job is queued again.
-    if requeue, !facts.may.submit { throw ExitError(lacking: .submitter, prefix: facts.may.prefix) }
+    if requeue, !may.submit { throw ExitError(lacking: .submitter, prefix: may.prefix) }
     var selection = FileSelection(selectors.selector(ids: ids))
     switch since {
-    case .duration(let age)?: selection.since = facts.time - age / .seconds(1)
+    case .duration(let age)?: selection.since = try await queue.time() - age / .seconds(1)
     case .at(let time)?: selection.since = time
     case nil: break
     }
@@ -174,7 +174,7 @@ struct VerifyCommand: HaulCommand {
       return run.tally
     }
     // A user who cannot submit jobs cannot record this verification either. So 'haul check' continues to recommend one.
-    if facts.may.submit { try await queue.recordVerification(of: run.found.instances) }
+    if may.submit { try await queue.recordVerification(of: run.found.instances) }
     return run.tally
   }
 }

@@ -88,7 +88,7 @@ struct ReportCommand: HaulCommand {
   /// Returns the time in `since`, in seconds since 1970. Before 1970 there was no pool.
   private func firstTime(_ queue: JobQueue) async throws -> Double {
     switch since {
-    case .duration(let age): max(try await queue.databaseFacts().time - age / .seconds(1), 0)
+    case .duration(let age): max(try await queue.time() - age / .seconds(1), 0)
     case .at(let time): max(time, 0)
     }
   }

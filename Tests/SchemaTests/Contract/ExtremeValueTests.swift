@@ -48,7 +48,7 @@ struct ExtremeValueTests {
 
   /// Each key with a part of the values, each time another one; with all of them in a long run.
   private func json(_ leases: Leases, turn: Int) -> [String] {
-    let parts = Self.isLong ? 1 : 3
+    let parts = Self.isLong ? 1 : 9
     func some(_ place: Int) -> [String] {
       Self.numbers.enumerated().filter { ($0.offset + place + turn) % parts == 0 }.map(\.element)
     }

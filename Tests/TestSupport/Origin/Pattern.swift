@@ -14,8 +14,7 @@ package struct Pattern: Sendable, Hashable {
   package init(seed: UInt64) {
     self.seed = seed
     var state = seed
-    let words = (0..<Self.tableSize / 8).map { _ in Self.next(&state) }
-    table = words.withUnsafeBytes { Array($0) }
+    table = (0..<Self.tableSize).map { _ in UInt8(truncatingIfNeeded: Self.next(&state)) }
   }
 
   /// The bytes at the offsets of `range`.
