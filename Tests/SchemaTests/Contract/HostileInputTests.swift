@@ -49,12 +49,13 @@ struct HostileInputTests {
       return try Self.texts.enumerated().flatMap { place, text in
         let quoted = try String(decoding: JSONEncoder().encode(text), as: UTF8.self)
         let keys = ["batch", "queue", "host", "state", "error"]
-        let all = keys.map { "{\"\($0)\": \(quoted)}" } + [
-          "{\"ids\": [\(quoted)]}", quoted, "{\(quoted): 1}", "[{\(quoted): 1}]",
-          "[{\"job\": \(lease.job), \"token\": \(lease.token), \"result\": \(quoted)}]",
-          "[{\"job\": \(lease.job), \"token\": \(lease.token), \"resume\": \(quoted), \"durable\": \(quoted), \"instance\": 1}]",
-          "[{\"job\": \(quoted), \"token\": \(quoted), \"bytes\": \(quoted), \"store\": \(quoted), \"marker\": \(quoted)}]",
-        ]
+        let all =
+          keys.map { "{\"\($0)\": \(quoted)}" } + [
+            "{\"ids\": [\(quoted)]}", quoted, "{\(quoted): 1}", "[{\(quoted): 1}]",
+            "[{\"job\": \(lease.job), \"token\": \(lease.token), \"result\": \(quoted)}]",
+            "[{\"job\": \(lease.job), \"token\": \(lease.token), \"resume\": \(quoted), \"durable\": \(quoted), \"instance\": 1}]",
+            "[{\"job\": \(quoted), \"token\": \(quoted), \"bytes\": \(quoted), \"store\": \(quoted), \"marker\": \(quoted)}]",
+          ]
         return all.enumerated().filter { ($0.offset + place + turn) % parts == 0 }.map(\.element)
       } + [#"{"batch": "a\u0000b"}"#]
     default: return []
