@@ -13,7 +13,7 @@ extension JobQueue {
         WHERE c.relnamespace = to_regnamespace('haul') AND c.relname = 'jobs' AND has_table_privilege(c.oid, 'SELECT')))
     FROM (SELECT coalesce(has_schema_privilege(to_regnamespace('haul')::oid, 'USAGE'), false) AS usable,
       ARRAY(SELECT p.proname::text FROM pg_proc p WHERE p.pronamespace = to_regnamespace('haul')
-        AND has_function_privilege(p.oid, 'EXECUTE')) AS functions) m
+        AND p.proname IN ('work', 'submit', 'set_host') AND has_function_privilege(p.oid, 'EXECUTE')) AS functions) m
     """
 
   /// A query for the server's default of idle_in_transaction_session_timeout, as `NAME=VALUE`. If the login of this session

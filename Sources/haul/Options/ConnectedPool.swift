@@ -1,5 +1,5 @@
 import Arguments
-import Foundation
+import FoundationEssentials
 import HaulSystem
 import Postgres
 import Synchronization
