@@ -12,8 +12,8 @@ let strict: [SwiftSetting] = [
 /// Targets that call C also mark each unsafe expression.
 let strictC: [SwiftSetting] = strict + [.strictMemorySafety()]
 
-/// Tests: without debug information, which would take a third of the time to compile some of them. Their assertions know
-/// their lines without it. SwiftPM passes its own -g behind these flags, so this one goes to the compiler behind it.
+/// Tests have no debug information: it takes up to a third of the time to compile them, and assertions know their lines
+/// without it. SwiftPM adds -g after these flags, and swiftc passes -Xfrontend flags on after that -g, so that -gnone wins.
 let forTests: [SwiftSetting] = strict + [.unsafeFlags(["-Xfrontend", "-gnone"])]
 
 let package = Package(

@@ -35,6 +35,7 @@ import Testing
     let connection = try await TestServer.connect()
     var cancelled = 0
     for round in 0..<300 {
+      // About as long as the cancellation takes, so that either may come first. The next statement lasts longer, to be hit.
       let racing = Task { try await connection.query("SELECT pg_sleep(0.0005)") }
       for _ in 0..<(round % 100) { await Task.yield() }
       racing.cancel()

@@ -2,8 +2,7 @@ import Foundation
 
 /// Waits for a condition that has no event: a row in a database, a file in a directory.
 ///
-/// The one place where tests poll: every 10 ms at first, less often the longer it takes, and every 50 ms at the least. Tests
-/// that wait would otherwise keep a small machine busy with their questions. Where there is an event, wait for it instead
+/// The one place where tests poll, every 10 ms. Where there is an event, wait for it instead
 /// (``Watched``, ``Gate``, ``HaulProcess/event(_:after:within:where:)``).
 ///
 /// - Throws: ``TimedOut``; whatever `condition` throws, at once; `CancellationError`.
@@ -11,14 +10,12 @@ package func eventually(
   _ what: String, within limit: Duration = .seconds(30),
   _ condition: () async throws -> Bool
 ) async throws {
-  let start = ContinuousClock.now
-  let deadline = start + limit * patience
+  let deadline = ContinuousClock.now + limit * patience
   while try await !condition() {
     guard ContinuousClock.now < deadline else {
       throw TimedOut(what: what, limit: limit * patience)
     }
-    let pause = min(max(.milliseconds(10), (.now - start) / 8), .milliseconds(50))
-    try await Task.sleep(for: pause)
+    try await Task.sleep(for: .milliseconds(10))
   }
 }
 

@@ -81,6 +81,7 @@ package final class Watched<Value: Sendable>: Sendable {
         throw CancellationError()
       }
       group.addTask {
+        // The time-out.
         try await Task.sleep(for: limit * patience)
         throw TimedOut(what: what, limit: limit * patience)
       }

@@ -78,6 +78,7 @@ import Testing
     try await HaulPool.open { pool in
       let directory = try TemporaryDirectory()
       let (begun, go) = (directory.path("begun"), directory.path("go"))
+      // A shell has no event for a file that comes to be: the test makes it when the worker drains.
       let worker = try pool.worker(
         "--on-complete", "echo x >>\(begun); while [ ! -e \(go) ]; do sleep 0.05; done")
       for number in 1...8 { try await pool.submit(origin.url("/\(number)"), to: "\(number)") }

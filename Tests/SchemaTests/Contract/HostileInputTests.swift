@@ -34,14 +34,12 @@ struct HostileInputTests {
       """, [PoolRole.allCases.map { $0.name(RolePrefix.usual) }])[0].decode(0)
   }
 
-  private static let isLong = ProcessInfo.processInfo.environment["HAUL_TEST_LONG"] != nil
-
   /// The hostile values of a parameter; none where its type takes no text. A JSON value has each text in a third of the
   /// places, by `turn` each time in others; in all of them in a long run.
   private func hostile(
     _ parameter: GrantedFunction.Parameter, _ lease: Lease, turn: Int
   ) throws -> [String] {
-    let parts = Self.isLong ? 1 : 3
+    let parts = ExtremeValueTests.isLong ? 1 : 3
     switch parameter.type {
     case "text": return Self.texts
     case "text[]": return Self.texts.map { [$0].postgresText }
