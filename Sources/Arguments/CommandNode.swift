@@ -2,35 +2,40 @@
 package struct CommandNode: Sendable {
   package let name: String
   package let abstract: String
-  package let discussion: String
-  package let examples: [Example]
   package let isHidden: Bool
-  /// All options of the command, including `--help`.
-  package let options: [OptionSpec]
-  package let operands: [OperandSpec]
   /// The commands below this node, grouped under headings; empty for a command that runs.
   package let sections: [CommandSection]
   /// Reads the arguments after the command's name. Nil for a node with subcommands.
   let parse: (@Sendable ([String], [String: String]) throws(ParseExit) -> any Command)?
+  /// Makes what only help and completion need. Every start of the program makes all nodes, so this must wait.
+  private let details: @Sendable () -> Details
+
+  private struct Details {
+    var discussion: String
+    var options: [OptionSpec]
+    var examples: [Example] = []
+    var operands: [OperandSpec] = []
+  }
 
   /// Creates the node of a command without subcommands.
   package init<C: Command>(_ command: C.Type) {
     name = C.name
     abstract = C.abstract
-    discussion = C.discussion
-    examples = C.examples
     isHidden = C.isHidden
-    let defaults = C()
-    options =
-      C.options.map { option in
-        var spec = option.spec
-        spec.defaultText = option.setter.text(defaults)
-        return spec
-      } + [.help]
-    operands = C.operands.map(\.spec)
     sections = []
     parse = { (arguments, environment) throws(ParseExit) in
       try CommandParser<C>(environment: environment).parse(arguments)
+    }
+    details = {
+      let defaults = C()
+      let options = C.options.map { option in
+        var spec = option.spec
+        spec.defaultText = option.setter.text(defaults)
+        return spec
+      }
+      return Details(
+        discussion: C.discussion, options: options + [.help], examples: C.examples,
+        operands: C.operands.map(\.spec))
     }
   }
 
@@ -48,14 +53,17 @@ package struct CommandNode: Sendable {
   ) {
     self.name = name
     self.abstract = abstract
-    self.discussion = discussion
-    self.options = options
     self.sections = sections
-    examples = []
     isHidden = false
-    operands = []
     parse = nil
+    details = { Details(discussion: discussion, options: options) }
   }
+
+  package var discussion: String { details().discussion }
+  package var examples: [Example] { details().examples }
+  /// All options of the command, including `--help`.
+  package var options: [OptionSpec] { details().options }
+  package var operands: [OperandSpec] { details().operands }
 
   /// The commands below this node, in the order in which help shows them.
   package var children: [CommandNode] { sections.flatMap(\.commands) }
