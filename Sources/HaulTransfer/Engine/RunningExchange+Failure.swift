@@ -2,6 +2,16 @@ import HaulSystem
 
 /// Classifies the error that ended the exchange.
 extension RunningExchange {
+  /// Returns whether the failure comes from a reused connection and says nothing about this request: the connection broke, or
+  /// bytes of its last response came instead of a head. libcurl recovers from that without help, but only five times in a
+  /// handle's life (CONN_MAX_RETRIES, counted over all its transfers).
+  func deservesFreshConnection(after finished: CurlEnd) -> Bool {
+    guard !isFresh, parsed == nil, !isAnswer(finished), connectedTo != nil, openedSockets.isEmpty,
+      case .failed(let error) = ending ?? judge(finished)
+    else { return false }
+    return error.errorClass == .protocol || error.errorClass == .interrupted
+  }
+
   /// Returns how the exchange ended, from libcurl's result and the received data.
   func judge(_ finished: CurlEnd) -> ExchangeOutcome {
     guard let parsed else {

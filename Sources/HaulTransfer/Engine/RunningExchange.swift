@@ -174,12 +174,20 @@ final class RunningExchange {
     return ending == nil
   }
 
+  /// Passes on the head of a body that came before its head: that of a file, or that of a challenge that libcurl gave up on.
+  ///
+  /// - Returns: false if the exchange must end.
+  private func judgesLateHead() -> Bool {
+    if let file { return receiveFile(file, easy.fileFacts) }
+    judgeChallenge()
+    return ending == nil
+  }
+
   func receiveBody(_ body: UnsafeRawBufferPointer) -> Receipt {
     guard ending == nil else { return .end }
     guard brakes.isEmpty else { return .pause }
-    if let file, parsed == nil, !receiveFile(file, easy.fileFacts) { return .end }
-    judgeChallenge()
-    guard ending == nil else { return .end }
+    // libcurl calls this for every 16 KiB: what only the first bytes need is not done for each.
+    if parsed == nil, !judgesLateHead() { return .end }
     if refusedBody != nil {
       if unsafe refusedBody?.take(body) == true { return .taken }
       ending = .rejected
@@ -268,16 +276,6 @@ final class RunningExchange {
     ending = ending ?? outcome
   }
 
-  /// Returns whether the failure comes from a reused connection and says nothing about this request: the connection broke, or
-  /// bytes of its last response came instead of a head. libcurl recovers from that without help, but only five times in a
-  /// handle's life (CONN_MAX_RETRIES, counted over all its transfers).
-  func deservesFreshConnection(after finished: CurlEnd) -> Bool {
-    guard !isFresh, parsed == nil, !isAnswer(finished), connectedTo != nil, openedSockets.isEmpty,
-      case .failed(let error) = ending ?? judge(finished)
-    else { return false }
-    return error.errorClass == .protocol || error.errorClass == .interrupted
-  }
-
   /// Passes the collected bytes on and returns the result of the exchange. `finished` is libcurl's result; nil if Haul ended
   /// the exchange.
   func finish(_ finished: CurlEnd?) -> ExchangeResult {
@@ -307,7 +305,7 @@ final class RunningExchange {
   }
 
   /// Whether an FTP or SFTP exchange ended without any byte. Its head then comes from libcurl's result.
-  private func isAnswer(_ finished: CurlEnd) -> Bool {
+  func isAnswer(_ finished: CurlEnd) -> Bool {
     file != nil && parsed == nil && ending == nil && (finished.isOK || finished.refusal != nil)
   }
 
