@@ -42,6 +42,28 @@ struct JobsStandingTests {
         == "There are no jobs in the pool haul at h.")
   }
 
+  @Test func `nothing is advised for jobs that were removed`() {
+    func text(failed: Int, cancelled: Int) -> String {
+      JobsStanding(
+        counts: [], ended: [(.completed, 8), (.failed, 2), (.cancelled, 1)],
+        kept: [(.failed, failed), (.cancelled, cancelled)]
+      ).text(of: "--batch b")
+    }
+    let begin = "All of these jobs have ended: 8 completed, 2 failed, 1 cancelled."
+    #expect(
+      text(failed: 0, cancelled: 0)
+        == "\(begin) 3 failed or cancelled jobs were removed since then: to download their files, submit their URLs again."
+    )
+    #expect(
+      text(failed: 1, cancelled: 1)
+        == "\(begin) 'haul failures' shows why 1 job failed, and 'haul retry --state failed --batch b' retries it. 'haul cancel --undo --batch b' queues the cancelled job again. 1 failed or cancelled job was removed since then: to download its file, submit its URL again."
+    )
+    #expect(
+      text(failed: 2, cancelled: 0)
+        == "\(begin) 'haul failures' shows why 2 jobs failed, and 'haul retry --batch b' retries them. 1 failed or cancelled job was removed since then: to download its file, submit its URL again."
+    )
+  }
+
   @Test func `silent and dead workers are named`() {
     let start = WorkerStart(
       store: "main", queue: nil, roots: [.init(machine: "nowhere", root: "/srv/my files")])

@@ -7,6 +7,8 @@ package struct JobsStanding {
   private let counts: [(state: JobState, count: Int)]
   /// The numbers of jobs that have ended, if they were counted.
   private let ended: [(state: JobState, count: Int)]
+  /// The numbers of failed and cancelled jobs that the pool has not removed yet; nil if it has removed none.
+  private let kept: [(state: JobState, count: Int)]?
   /// The reasons why waiting jobs do not start, worst first.
   package let causes: [Cause]
   /// The number of waiting jobs that nothing blocks.
@@ -20,13 +22,16 @@ package struct JobsStanding {
   package static let mostCauses = 6
 
   /// Creates the standing. `counts` are the numbers of jobs that have not ended. `ended` are the numbers of jobs that have
-  /// ended, if they were counted.
+  /// ended, if they were counted. `kept` are the numbers of failed and cancelled jobs that the pool has not removed yet; nil if
+  /// it has removed none.
   package init(
     counts: [(state: JobState, count: Int)], ended: [(state: JobState, count: Int)] = [],
+    kept: [(state: JobState, count: Int)]? = nil,
     causes: [Cause] = [], free: Int = 0, more: Int = 0, note: String? = nil
   ) {
     self.counts = counts
     self.ended = ended.filter { $0.count > 0 }
+    self.kept = kept
     self.causes = causes
     self.free = free
     self.more = more
@@ -106,7 +111,9 @@ package struct JobsStanding {
     let numbers = ended.map { "\($0.count) \($0.state.rawValue)" }.joined(separator: ", ")
     var sentences = ["\(whose) have ended\(numbers.isEmpty ? "" : ": \(numbers)")."]
     let isNarrowed = selector.contains("--state ") || selector.contains("--error ")
-    let cancelled = count(.cancelled, ended)
+    let failed = min(failed, kept.map { count(.failed, $0) } ?? failed)
+    let all = count(.cancelled, ended)
+    let cancelled = min(all, kept.map { count(.cancelled, $0) } ?? all)
     if failed > 0 {
       let state = selector.isEmpty || cancelled > 0 && !isNarrowed ? "--state failed" : ""
       let again = ["haul retry", state, selector].filter { !$0.isEmpty }.joined(separator: " ")
@@ -120,6 +127,12 @@ package struct JobsStanding {
         ? "haul retry --state cancelled"
         : isNarrowed ? "haul retry \(selector)" : "haul cancel --undo \(selector)"
       sentences.append("'\(again)' queues the cancelled \(cancelled == 1 ? "job" : "jobs") again.")
+    }
+    let removed = self.failed + all - failed - cancelled
+    if removed > 0 {
+      sentences.append(
+        "\(counted(removed, "failed or cancelled job")) \(removed == 1 ? "was" : "were") removed since then: to download \(removed == 1 ? "its file, submit its URL" : "their files, submit their URLs") again."
+      )
     }
     return sentences.joined(separator: " ")
   }

@@ -54,7 +54,7 @@ struct FailuresCommand: HaulCommand {
     }
     if failed > 0 {
       StandardStream.say(
-        "haul failures: no job is in the state failed now. In the last hour jobs failed \(counted(Int(clamping: failed), "time")) and were queued again.\n"
+        "haul failures: no job is in the state failed now. In the last hour jobs failed \(counted(Int(clamping: failed), "time")). They were queued again or removed.\n"
       )
     }
     try output.print(

@@ -53,7 +53,9 @@ struct WhyCommand: HaulCommand {
     let standing = try await database.withQueue { queue in
       let counts = try await queue.liveJobs(of: selector)
       if counts.isEmpty {
-        return JobsStanding(counts: [], ended: try await Self.ended(selector, queue))
+        let ended = try await Self.ended(selector, queue)
+        return JobsStanding(
+          counts: [], ended: ended, kept: try await Self.kept(ended, selector, queue))
       }
       return try await lookFor(selector, counts, queue)
     }
@@ -103,6 +105,17 @@ struct WhyCommand: HaulCommand {
       return counts(row.completed, row.failed, row.cancelled)
     }
     return try await queue.affected(selector, in: [.completed, .failed, .cancelled])
+  }
+
+  /// Returns how many of the failed and cancelled jobs among `ended` the pool has not removed; nil if there are too many to
+  /// count.
+  private static func kept(
+    _ ended: [(state: JobState, count: Int)], _ selector: JobSelector, _ queue: JobQueue
+  ) async throws -> [(state: JobState, count: Int)]? {
+    let states: [JobState] = [.failed, .cancelled]
+    let number = ended.filter { states.contains($0.state) }.reduce(0) { $0 + $1.count }
+    guard number > 0, number <= JobQueue.mostAffected else { return nil }
+    return try await queue.affected(selector, in: states)
   }
 
   /// Finds the obstacles of waiting jobs.

@@ -60,6 +60,17 @@ struct PruneCommandTests {
       #expect(
         output.standardError.joined().contains("1 job failed (1 removed since then)"),
         "\(output.standardError)")
+      for selection in [[], ["--batch", "b"]] {
+        let why = try await pool.haul(["why"] + selection).standardOutput.joined()
+        #expect(
+          why.hasSuffix(
+            "1 failed. 1 failed or cancelled job was removed since then: to download its file, submit its URL again."
+          ), "\(why)")
+      }
+      let failures = try await pool.haul(["failures"])
+      #expect(
+        failures.standardError.first?.hasSuffix("They were queued again or removed.") == true,
+        "\(failures)")
     }
   }
 

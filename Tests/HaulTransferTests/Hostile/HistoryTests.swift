@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Whatever an origin does and whenever a worker dies: what is called complete is a file that the origin really had, and a
@@ -13,7 +14,7 @@ struct HistoryTests {
   @Test func `no mixture, no half file, no dead end`() async throws {
     let given = Self.environment["HAUL_TEST_SEED"].flatMap(UInt64.init)
     let first = given ?? .random(in: 0...UInt64.max)
-    let count = given != nil ? 100 : Self.environment["HAUL_TEST_LONG"] == nil ? 2000 : 100_000
+    let count = given != nil ? 100 : isLongRun ? 100_000 : 2000
     let begin = ContinuousClock.now
     var account = History.Account()
     // A stage keeps a log of all requests.

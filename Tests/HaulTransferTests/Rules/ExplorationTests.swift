@@ -1,4 +1,4 @@
-import Foundation
+import TestSupport
 import Testing
 
 @testable import HaulTransfer
@@ -8,7 +8,6 @@ import Testing
 @Suite struct ExplorationTests {
   private static let length: Int64 = 100_000
   private static let now = HTTPDate(seconds: 1_767_225_600)
-  private static let isLong = ProcessInfo.processInfo.environment["HAUL_TEST_LONG"] != nil
 
   /// A state between two requests, or waiting for the answer to one.
   private struct Node: Hashable {
@@ -47,7 +46,7 @@ import Testing
       policy.digest = digest ? ExpectedDigest(.crc32, bytes: [0, 0, 0, 0]) : nil
       // A redirect triples the number of states.
       policy.maximumRedirects =
-        $0?.refusal == nil && (isLong || $0 == nil && rangeUnsafe) ? 1 : 0
+        $0?.refusal == nil && (isLongRun || $0 == nil && rangeUnsafe) ? 1 : 0
       return TransferState(checkpoint: $0, rangeUnsafe: rangeUnsafe, policy: policy)
     }
   }

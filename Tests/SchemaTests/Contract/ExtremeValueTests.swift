@@ -48,7 +48,7 @@ struct ExtremeValueTests {
 
   /// Each key with a part of the values, each time another one; with all of them in a long run.
   private func json(_ leases: Leases, turn: Int) -> [String] {
-    let parts = Self.isLong ? 1 : 9
+    let parts = isLongRun ? 1 : 9
     func some(_ place: Int) -> [String] {
       Self.numbers.enumerated().filter { ($0.offset + place + turn) % parts == 0 }.map(\.element)
     }
@@ -69,7 +69,6 @@ struct ExtremeValueTests {
     return elements + objects + Self.numbers + ["[]", "[[]]", "[null]"]
   }
 
-  static let isLong = ProcessInfo.processInfo.environment["HAUL_TEST_LONG"] != nil
   /// A value may be refused; nothing else of the server may fail by it.
   private static let mayEnd = ["22", "23", "HA", "54"]
 

@@ -39,7 +39,7 @@ struct HostileInputTests {
   private func hostile(
     _ parameter: GrantedFunction.Parameter, _ lease: Lease, turn: Int
   ) throws -> [String] {
-    let parts = ExtremeValueTests.isLong ? 1 : 3
+    let parts = isLongRun ? 1 : 3
     switch parameter.type {
     case "text": return Self.texts
     case "text[]": return Self.texts.map { [$0].postgresText }

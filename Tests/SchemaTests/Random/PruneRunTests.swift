@@ -17,7 +17,7 @@ struct PruneRunTests {
   @Test func `only what has ended is removed, and no path is lost`() async throws {
     let seed =
       Self.environment["HAUL_TEST_SEED"].flatMap(UInt64.init) ?? .random(in: 0...UInt64.max)
-    let total = Self.environment["HAUL_TEST_LONG"] == nil ? 2000 : 20_000
+    let total = isLongRun ? 20_000 : 2000
     try await Pool.open { pool in
       try await Self.watch(pool)
       let log = RunLog()

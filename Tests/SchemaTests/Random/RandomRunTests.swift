@@ -18,7 +18,7 @@ struct RandomRunTests {
   @Test func `every invariant holds whatever eight sessions do`() async throws {
     let seed =
       Self.environment["HAUL_TEST_SEED"].flatMap(UInt64.init) ?? .random(in: 0...UInt64.max)
-    let total = Self.environment["HAUL_TEST_LONG"] == nil ? 3_000 : 100_000
+    let total = isLongRun ? 100_000 : 3_000
     try await Pool.open { pool in
       try await Self.prepare(pool, total, seed)
       let log = RunLog()
