@@ -98,9 +98,12 @@ extension ExitError {
       sentence +=
         " Use --force to replace the newer functions and views with the older ones of this program."
     }
-    // The batch may be in another pool.
-    if case .noSuchName(let message, nil, _) = error, message.hasPrefix("there is no batch ") {
-      sentence = Self.sentence(message + ConnectedPool.clause)
+    // The job, queue or host may be in another pool.
+    if case .noSuchName(let message, let hint, _) = error, message.hasPrefix("there is no "),
+      !message.contains(";")
+    {
+      let told = message + ConnectedPool.clause
+      sentence = Self.sentence(hint.map { "\(told). \($0)" } ?? told)
     }
     if case .noSuchName(_, _, let others?) = error,
       let near = Suggestion.nearest(to: others.given, among: others.names)

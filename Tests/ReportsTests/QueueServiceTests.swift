@@ -51,13 +51,23 @@ struct QueueServiceTests {
     #expect(
       warnings([web], addresses: ["10.1.2.3", "fd00::1"]).first?.contains(
         "10.1.2.3 and 1 more address, which are not public") == true)
-    // One that may is enough, and so is one that has not said what it may.
+    #expect(warnings([wide], addresses: ["192.168.0.1"]).count == 1)
+  }
+
+  @Test func `a worker that cannot spoils the jobs that it takes from one that can`() {
+    // One that has not said what it may is taken for one that may.
     for other in [wide, silent] {
       #expect(
-        warnings(
-          [web, other], schemes: ["ftp"], addresses: ["10.1.2.3", "127.0.0.1", "fd00::1"]
-        ).isEmpty)
+        warnings([web, other], schemes: ["ftp"], addresses: ["10.1.2.3", "fd00::1"]) == [
+          "not every worker of the queue films downloads ftp URLs, so jobs that such a worker claims will fail. Start every worker of the queue with --allow-scheme ftp --allow-net 10.1.2.3 --allow-net fd00::1"
+        ])
+      #expect(
+        warnings([web, other], addresses: ["127.0.0.1"]) == [
+          "not every worker of the queue films connects to 127.0.0.1, so jobs that such a worker claims will fail. Start every worker of the queue with --allow-net 127.0.0.1"
+        ])
+      #expect(
+        warnings([other], schemes: ["ftp"], addresses: ["127.0.0.1"]).isEmpty)
+      #expect(warnings([web, other]).isEmpty)
     }
-    #expect(warnings([wide], addresses: ["192.168.0.1"]).count == 1)
   }
 }

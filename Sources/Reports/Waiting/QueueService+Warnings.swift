@@ -17,6 +17,7 @@ extension QueueService {
         hosts: addresses.map { $0.bytes.count == 16 ? "[\($0)]" : "\($0)" }, roots: roots ?? [])
       return found + [Obstacle(.unserved, queue, start: start).sentence(of: nil)]
     }
+    found += mixedWarnings(queue: queue, schemes, addresses)
     let schemes = schemes.sorted().filter { scheme in
       !workers.contains { $0.schemes?.contains(scheme) ?? true }
     }
@@ -37,6 +38,25 @@ extension QueueService {
           + "not public, so these jobs will fail. Start a worker with --allow-net \(first)")
     }
     return found
+  }
+
+  /// Returns warnings about URLs that some workers of the queue can download and others cannot.
+  private func mixedWarnings(
+    queue: String, _ schemes: Set<String>, _ addresses: Set<IPAddress>
+  ) -> [String] {
+    func isMixed(_ can: (Reach) -> Bool) -> Bool {
+      workers.contains(where: can) && !workers.allSatisfy(can)
+    }
+    let options =
+      schemes.sorted().filter { scheme in isMixed { $0.schemes?.contains(scheme) ?? true } }
+      .map { (what: "downloads \($0) URLs", option: "--allow-scheme \($0)") }
+      + addresses.filter { address in isMixed { $0.allows(address) } }.map(\.description).sorted()
+      .map { (what: "connects to \($0)", option: "--allow-net \($0)") }
+    guard let first = options.first else { return [] }
+    return [
+      "not every worker of the queue \(queue) \(first.what), so jobs that such a worker claims will fail. "
+        + "Start every worker of the queue with \(options.map(\.option).joined(separator: " "))"
+    ]
   }
 }
 

@@ -78,7 +78,8 @@ struct DrainCommand: HaulCommand {
         "\(OneOf.listed(stopped, by: "and")) \(are) not running: see 'haul workers --all'")
     }
     if !reasons.isEmpty {
-      throw ExitError(.badInput, reasons.joined(separator: "; ") + ".")
+      let pool = stopped.isEmpty ? ConnectedPool.clause : ""
+      throw ExitError(.badInput, reasons.joined(separator: "; ") + "\(pool).")
     }
   }
 }

@@ -59,8 +59,8 @@ struct RescueWorkerCommand: HaulCommand {
       return absent
     }
     if !absent.isEmpty {
-      throw ExitError(
-        .badInput, absent.map { "there is no worker \($0)" }.joined(separator: "; ") + ".")
+      let reasons = absent.map { "there is no worker \($0)" }
+      throw ExitError(.badInput, reasons.joined(separator: "; ") + "\(ConnectedPool.clause).")
     }
   }
 

@@ -31,7 +31,7 @@ private func check(
   _ refusal: Refusal, on database: TestDatabase? = nil, directory: String? = nil
 ) async throws {
   let output = try await haul(refusal.line, on: database, directory: directory)
-  let said = output.standardError.joined(separator: "\n")
+  let said = Refusal.told(output.standardError.joined(separator: "\n"))
   #expect(output.exit == .code(refusal.code))
   #expect(output.standardOutput == [])
   #expect(said.hasPrefix(refusal.sentence), "\(said)")

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// A command line that must not work, how it ends, and the beginning of what it says.
@@ -14,6 +15,14 @@ struct Refusal: Sendable, CustomTestStringConvertible {
   }
 
   var testDescription: String { "\(line) ends with \(code)" }
+
+  /// A message without its pool. What is not there may be in another pool, so such a message must name the pool.
+  static func told(_ message: String) -> String {
+    if message.contains(#/: there is no (batch|queue|host|job|worker|policy|store) /#) {
+      #expect(message != message.withoutPool, "\(message)")
+    }
+    return message.withoutPool
+  }
 }
 
 extension Refusal {
@@ -27,8 +36,8 @@ extension Refusal {
         "submit http://h/b --out x", 65,
         "haul submit: job 1 already downloads another URL to the path \"x\". Give this line another path, or replace"
       ),
-      Refusal("pause --batch nope", 65, "haul pause: there is no batch \"nope\" in the pool "),
-      Refusal("jobs --batch nope", 65, "haul jobs: there is no batch \"nope\" in the pool "),
+      Refusal("pause --batch nope", 65, "haul pause: there is no batch \"nope\"."),
+      Refusal("jobs --batch nope", 65, "haul jobs: there is no batch \"nope\"."),
       Refusal("jobs --queue nope", 65, "haul jobs: there is no queue \"nope\"."),
       Refusal("jobs --host nope", 65, "haul jobs: there is no host \"nope\"."),
       Refusal(
@@ -42,7 +51,7 @@ extension Refusal {
         "haul export: there is no queue \"flims\". Did you mean 'films'?"),
       Refusal(
         "export --batch mondy --format csv", 65,
-        "haul export: there is no batch \"mondy\" in the pool "),
+        "haul export: there is no batch \"mondy\"."),
       Refusal(
         "store init other /nonexistent/a", 78,
         "haul store init: /nonexistent/a does not exist. Create it with: mkdir -p /nonexistent/a"
@@ -65,7 +74,7 @@ extension Refusal {
       Refusal("host block *.h", 65, "haul host block: \"*.h\" is not a host such as example.org"),
       Refusal("queue set films", 64, "haul queue set: nothing to set. Give --max-running,"),
       Refusal("queue pause nope", 65, "haul queue pause: there is no queue \"nope\". Queues:"),
-      Refusal("batch show nope", 65, "haul batch show: there is no batch \"nope\" in the pool "),
+      Refusal("batch show nope", 65, "haul batch show: there is no batch \"nope\"."),
       Refusal("prioritize 1", 64, "haul prioritize: option '--priority' is missing."),
       Refusal("replace-url --map x", 64, "haul replace-url: option '--batch' is missing."),
       Refusal("replace-url --batch x", 64, "haul replace-url: option '--map' is missing."),

@@ -74,7 +74,7 @@ struct HostRuleTests {
       let misspelt = try await pool.haul(["host", "unset", "later.exmaple.org"])
       #expect(misspelt.exit == .code(65))
       #expect(
-        misspelt.standardError == [
+        misspelt.standardError.map(\.withoutPool) == [
           "haul host unset: there is no policy for \"later.exmaple.org\". 'haul host policies' lists all policies. "
             + "Did you mean 'later.example.org'?"
         ])

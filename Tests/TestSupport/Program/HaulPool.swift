@@ -165,3 +165,8 @@ extension ChildProcess.Output {
     standardOutput.map { $0.replacing(/,"pool":"[^"]*"}$/, with: "}") }
   }
 }
+
+extension String {
+  /// The text without the name of the pool, such as ` in the pool haul at localhost`, which ends a clause.
+  package var withoutPool: String { replacing(#/ in the pool \S+ at \S+(?=\.( |$))/#, with: "") }
+}
