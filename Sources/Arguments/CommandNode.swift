@@ -7,7 +7,8 @@ package struct CommandNode: Sendable {
   package let sections: [CommandSection]
   /// Reads the arguments after the command's name. Nil for a node with subcommands.
   let parse: (@Sendable ([String], [String: String]) throws(ParseExit) -> any Command)?
-  /// Makes what only help and completion need. Every start of the program makes all nodes, so this must wait.
+  /// Makes the parts that only help and completion need. Every start of the program makes all nodes, so these parts are made on
+  /// demand.
   private let details: @Sendable () -> Details
 
   private struct Details {
@@ -59,10 +60,13 @@ package struct CommandNode: Sendable {
     details = { Details(discussion: discussion, options: options) }
   }
 
+  /// The long description for help, as in ``Command/discussion``.
   package var discussion: String { details().discussion }
+  /// The examples for help; empty for a node that groups commands.
   package var examples: [Example] { details().examples }
   /// All options of the command, including `--help`.
   package var options: [OptionSpec] { details().options }
+  /// The operands in their order; empty for a node that groups commands.
   package var operands: [OperandSpec] { details().operands }
 
   /// The commands below this node, in the order in which help shows them.

@@ -99,9 +99,7 @@ extension ExitError {
         " Use --force to replace the newer functions and views with the older ones of this program."
     }
     // The job, queue or host may be in another pool.
-    if case .noSuchName(let message, let hint, _) = error, message.hasPrefix("there is no "),
-      !message.contains(";")
-    {
+    if case .noSuchName(let message, let hint, _) = error, message.hasPrefix("there is no ") {
       let told = message + ConnectedPool.clause
       sentence = Self.sentence(hint.map { "\(told). \($0)" } ?? told)
     }

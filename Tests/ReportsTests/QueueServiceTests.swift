@@ -59,11 +59,11 @@ struct QueueServiceTests {
     for other in [wide, silent] {
       #expect(
         warnings([web, other], schemes: ["ftp"], addresses: ["10.1.2.3", "fd00::1"]) == [
-          "not every worker of the queue films downloads ftp URLs, so jobs that such a worker claims will fail. Start every worker of the queue with --allow-scheme ftp --allow-net 10.1.2.3 --allow-net fd00::1"
+          "some workers of the queue films do not download ftp URLs, so jobs that these workers claim will fail. Start every worker of the queue with --allow-scheme ftp --allow-net 10.1.2.3 --allow-net fd00::1"
         ])
       #expect(
         warnings([web, other], addresses: ["127.0.0.1"]) == [
-          "not every worker of the queue films connects to 127.0.0.1, so jobs that such a worker claims will fail. Start every worker of the queue with --allow-net 127.0.0.1"
+          "some workers of the queue films do not connect to 127.0.0.1, so jobs that these workers claim will fail. Start every worker of the queue with --allow-net 127.0.0.1"
         ])
       #expect(
         warnings([other], schemes: ["ftp"], addresses: ["127.0.0.1"]).isEmpty)

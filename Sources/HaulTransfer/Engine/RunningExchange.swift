@@ -174,10 +174,11 @@ final class RunningExchange {
     return ending == nil
   }
 
-  /// Passes on the head of a body that came before its head: that of a file, or that of a challenge that libcurl gave up on.
+  /// Passes on the head before the first bytes of the body, if no header line did: the head that Haul makes for a file (FTP,
+  /// SFTP), or the head of a 401 that libcurl has given up on.
   ///
   /// - Returns: false if the exchange must end.
-  private func judgesLateHead() -> Bool {
+  private func passesLateHead() -> Bool {
     if let file { return receiveFile(file, easy.fileFacts) }
     judgeChallenge()
     return ending == nil
@@ -186,8 +187,8 @@ final class RunningExchange {
   func receiveBody(_ body: UnsafeRawBufferPointer) -> Receipt {
     guard ending == nil else { return .end }
     guard brakes.isEmpty else { return .pause }
-    // libcurl calls this for every 16 KiB: what only the first bytes need is not done for each.
-    if parsed == nil, !judgesLateHead() { return .end }
+    // libcurl calls this function for every 16 KiB, but only the first bytes can come before the head.
+    if parsed == nil, !passesLateHead() { return .end }
     if refusedBody != nil {
       if unsafe refusedBody?.take(body) == true { return .taken }
       ending = .rejected

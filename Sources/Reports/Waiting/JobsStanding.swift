@@ -7,7 +7,7 @@ package struct JobsStanding {
   private let counts: [(state: JobState, count: Int)]
   /// The numbers of jobs that have ended, if they were counted.
   private let ended: [(state: JobState, count: Int)]
-  /// The numbers of failed and cancelled jobs that the pool has not removed yet; nil if it has removed none.
+  /// The numbers of failed and cancelled jobs that the pool has not removed; nil if ``ended`` counts no removed jobs.
   private let kept: [(state: JobState, count: Int)]?
   /// The reasons why waiting jobs do not start, worst first.
   package let causes: [Cause]
@@ -22,8 +22,8 @@ package struct JobsStanding {
   package static let mostCauses = 6
 
   /// Creates the standing. `counts` are the numbers of jobs that have not ended. `ended` are the numbers of jobs that have
-  /// ended, if they were counted. `kept` are the numbers of failed and cancelled jobs that the pool has not removed yet; nil if
-  /// it has removed none.
+  /// ended, if they were counted. `kept` are the numbers of failed and cancelled jobs that the pool has not removed; nil if
+  /// `ended` counts no removed jobs.
   package init(
     counts: [(state: JobState, count: Int)], ended: [(state: JobState, count: Int)] = [],
     kept: [(state: JobState, count: Int)]? = nil,
@@ -55,6 +55,12 @@ package struct JobsStanding {
 
   private func count(_ state: JobState, _ counts: [(state: JobState, count: Int)]) -> Int {
     counts.first { $0.state == state }?.count ?? 0
+  }
+
+  /// Returns how many of the jobs that ended in `state` the pool has not removed.
+  private func left(_ state: JobState) -> Int {
+    let all = count(state, ended)
+    return kept.map { min(all, count(state, $0)) } ?? all
   }
 
   /// Returns how many jobs are waiting, with a line for each reason. `selector` is the option that selects the jobs in another
@@ -111,9 +117,7 @@ package struct JobsStanding {
     let numbers = ended.map { "\($0.count) \($0.state.rawValue)" }.joined(separator: ", ")
     var sentences = ["\(whose) have ended\(numbers.isEmpty ? "" : ": \(numbers)")."]
     let isNarrowed = selector.contains("--state ") || selector.contains("--error ")
-    let failed = min(failed, kept.map { count(.failed, $0) } ?? failed)
-    let all = count(.cancelled, ended)
-    let cancelled = min(all, kept.map { count(.cancelled, $0) } ?? all)
+    let (failed, cancelled) = (left(.failed), left(.cancelled))
     if failed > 0 {
       let state = selector.isEmpty || cancelled > 0 && !isNarrowed ? "--state failed" : ""
       let again = ["haul retry", state, selector].filter { !$0.isEmpty }.joined(separator: " ")
@@ -128,7 +132,7 @@ package struct JobsStanding {
         : isNarrowed ? "haul retry \(selector)" : "haul cancel --undo \(selector)"
       sentences.append("'\(again)' queues the cancelled \(cancelled == 1 ? "job" : "jobs") again.")
     }
-    let removed = self.failed + all - failed - cancelled
+    let removed = self.failed + count(.cancelled, ended) - failed - cancelled
     if removed > 0 {
       sentences.append(
         "\(counted(removed, "failed or cancelled job")) \(removed == 1 ? "was" : "were") removed since then: to download \(removed == 1 ? "its file, submit its URL" : "their files, submit their URLs") again."

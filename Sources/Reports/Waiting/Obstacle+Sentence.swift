@@ -218,14 +218,18 @@ extension WorkerStart {
 
   /// Returns the command that would start this worker, for a user of the machine `machine`.
   package func command(on machine: String) -> String {
+    "haul worker --store \(shellWord("\(store)=\(directory(on: machine) ?? "DIRECTORY")"))"
+      + (queue.map { " --queue \(shellWord($0))" } ?? "") + reach
+  }
+
+  /// The options that let the worker download all URLs, each with a space in front: ` --allow-net 10.0.0.1`.
+  var reach: String {
     let schemes = schemes ?? []
     let addresses = (hosts ?? []).compactMap(IPAddress.spelled(by:)).filter {
       !AddressPolicy.publicOnly.allows($0)
     }
     let networks = Set(addresses.map(\.description)).sorted().prefix(Self.mostNetworks)
-    return "haul worker --store \(shellWord("\(store)=\(directory(on: machine) ?? "DIRECTORY")"))"
-      + (queue.map { " --queue \(shellWord($0))" } ?? "")
-      + schemes.map { " --allow-scheme \($0)" }.joined()
+    return schemes.map { " --allow-scheme \($0)" }.joined()
       + (schemes.contains("sftp") ? " --known-hosts FILE" : "")
       + networks.map { " --allow-net \($0)" }.joined()
   }

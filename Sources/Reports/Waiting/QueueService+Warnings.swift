@@ -12,14 +12,12 @@ extension QueueService {
   ) -> [String] {
     var found = paused ? [Obstacle(.paused, queue).sentence(of: nil)] : []
     if workers.isEmpty {
-      let start = WorkerStart(
-        store: store, queue: mounted ? queue : nil, schemes: schemes.sorted(),
-        hosts: addresses.map { $0.bytes.count == 16 ? "[\($0)]" : "\($0)" }, roots: roots ?? [])
+      let start = start(queue: mounted ? queue : nil, schemes, addresses)
       return found + [Obstacle(.unserved, queue, start: start).sentence(of: nil)]
     }
-    found += mixedWarnings(queue: queue, schemes, addresses)
+    if let warning = mixedWarning(queue: queue, schemes, addresses) { found.append(warning) }
     let schemes = schemes.sorted().filter { scheme in
-      !workers.contains { $0.schemes?.contains(scheme) ?? true }
+      !workers.contains { $0.downloads(scheme) }
     }
     if let first = schemes.first {
       found.append(
@@ -40,27 +38,37 @@ extension QueueService {
     return found
   }
 
-  /// Returns warnings about URLs that some workers of the queue can download and others cannot.
-  private func mixedWarnings(
+  /// Returns a warning if some workers of the queue can download URLs that others cannot; nil if there are no such URLs.
+  private func mixedWarning(
     queue: String, _ schemes: Set<String>, _ addresses: Set<IPAddress>
-  ) -> [String] {
+  ) -> String? {
     func isMixed(_ can: (Reach) -> Bool) -> Bool {
       workers.contains(where: can) && !workers.allSatisfy(can)
     }
-    let options =
-      schemes.sorted().filter { scheme in isMixed { $0.schemes?.contains(scheme) ?? true } }
-      .map { (what: "downloads \($0) URLs", option: "--allow-scheme \($0)") }
-      + addresses.filter { address in isMixed { $0.allows(address) } }.map(\.description).sorted()
-      .map { (what: "connects to \($0)", option: "--allow-net \($0)") }
-    guard let first = options.first else { return [] }
-    return [
-      "not every worker of the queue \(queue) \(first.what), so jobs that such a worker claims will fail. "
-        + "Start every worker of the queue with \(options.map(\.option).joined(separator: " "))"
-    ]
+    let schemes = schemes.filter { scheme in isMixed { $0.downloads(scheme) } }
+    let addresses = addresses.filter { address in isMixed { $0.allows(address) } }
+    let lacks =
+      schemes.min().map { "download \($0) URLs" }
+      ?? addresses.map(\.description).min().map { "connect to \($0)" }
+    guard let lacks else { return nil }
+    return
+      "some workers of the queue \(queue) do not \(lacks), so jobs that these workers claim will fail. "
+      + "Start every worker of the queue with\(start(queue: nil, schemes, addresses).reach)"
+  }
+
+  /// A worker of the queue's store that can download such URLs.
+  private func start(
+    queue: String?, _ schemes: Set<String>, _ addresses: Set<IPAddress>
+  ) -> WorkerStart {
+    WorkerStart(
+      store: store, queue: queue, schemes: schemes.sorted(),
+      hosts: addresses.map { $0.bytes.count == 16 ? "[\($0)]" : "\($0)" }, roots: roots ?? [])
   }
 }
 
 extension QueueService.Reach {
+  fileprivate func downloads(_ scheme: String) -> Bool { schemes?.contains(scheme) ?? true }
+
   fileprivate func allows(_ address: IPAddress) -> Bool {
     guard let networks else { return true }
     return AddressPolicy(allowing: networks.compactMap(CIDR.init)).allows(address)

@@ -53,9 +53,8 @@ struct WhyCommand: HaulCommand {
     let standing = try await database.withQueue { queue in
       let counts = try await queue.liveJobs(of: selector)
       if counts.isEmpty {
-        let ended = try await Self.ended(selector, queue)
-        return JobsStanding(
-          counts: [], ended: ended, kept: try await Self.kept(ended, selector, queue))
+        let (ended, kept) = try await Self.ended(selector, queue)
+        return JobsStanding(counts: [], ended: ended, kept: kept)
       }
       return try await lookFor(selector, counts, queue)
     }
@@ -83,39 +82,35 @@ struct WhyCommand: HaulCommand {
     return rows.first?.jobs == 0 ? batch : nil
   }
 
+  private typealias Counts = [(state: JobState, count: Int)]
+
   /// Returns how many of these jobs have ended in each state. For the whole pool or a batch, the database keeps these totals up
-  /// to date.
+  /// to date. They include removed jobs, so `kept` has the numbers of failed and cancelled jobs that are left. `kept` is nil for
+  /// other selections, and if there are too many jobs to count.
   private static func ended(
     _ selector: JobSelector, _ queue: JobQueue
-  ) async throws -> [(state: JobState, count: Int)] {
-    func counts(
-      _ completed: Int64, _ failed: Int64, _ cancelled: Int64
-    ) -> [(state: JobState, count: Int)] {
-      [(.completed, Int(completed)), (.failed, Int(failed)), (.cancelled, Int(cancelled))]
+  ) async throws -> (ended: Counts, kept: Counts?) {
+    func counts(_ completed: Int64, _ failed: Int64, _ cancelled: Int64) async throws -> (
+      Counts, Counts?
+    ) {
+      let ended: Counts = [
+        (.completed, Int(completed)), (.failed, Int(failed)), (.cancelled, Int(cancelled)),
+      ]
+      guard 1...Int64(JobQueue.mostAffected) ~= failed + cancelled else { return (ended, nil) }
+      return (ended, try await queue.affected(selector, in: [.failed, .cancelled]))
     }
     if selector == JobSelector() {
       let totals = try await queue.totals()
-      return counts(totals.completed, totals.failed, totals.cancelled)
+      return try await counts(totals.completed, totals.failed, totals.cancelled)
     }
     var whole = JobSelector()
     whole.batch = selector.batch
     if let batch = selector.batch, selector == whole,
       let row = try await queue.batches([batch], limit: 1).first
     {
-      return counts(row.completed, row.failed, row.cancelled)
+      return try await counts(row.completed, row.failed, row.cancelled)
     }
-    return try await queue.affected(selector, in: [.completed, .failed, .cancelled])
-  }
-
-  /// Returns how many of the failed and cancelled jobs among `ended` the pool has not removed; nil if there are too many to
-  /// count.
-  private static func kept(
-    _ ended: [(state: JobState, count: Int)], _ selector: JobSelector, _ queue: JobQueue
-  ) async throws -> [(state: JobState, count: Int)]? {
-    let states: [JobState] = [.failed, .cancelled]
-    let number = ended.filter { states.contains($0.state) }.reduce(0) { $0 + $1.count }
-    guard number > 0, number <= JobQueue.mostAffected else { return nil }
-    return try await queue.affected(selector, in: states)
+    return (try await queue.affected(selector, in: [.completed, .failed, .cancelled]), nil)
   }
 
   /// Finds the obstacles of waiting jobs.
