@@ -82,7 +82,7 @@ struct WhyCommand: HaulCommand {
     return rows.first?.jobs == 0 ? batch : nil
   }
 
-  /// The maximum number of ended jobs that are counted one by one, which takes about 7 ms for each 1,000.
+  /// The maximum number of ended jobs that are counted one by one, which takes about 3 ms for each 1,000 (2 cores, 2026-12-01).
   private static let mostCounted: Int64 = 10_000
 
   private typealias Counts = [(state: JobState, count: Int)]
